@@ -11,7 +11,8 @@ so that a vector unit writes each word of sixteen neighbours with one store.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from enum import IntEnum
 
 import torch
@@ -76,3 +77,48 @@ def uniforms(seed: Tensor | int, stream: int, step: Tensor | int, shape: Sequenc
     words = torch.cat(philox(counter, key), dim=-2)  # (*seeds, blocks, WORDS, LANES)
     flat = words.reshape(*seeds.shape, blocks * _BLOCK)[..., :count]
     return ((flat >> 8).to(torch.float32) * 2.0**-24).reshape(*seeds.shape, *shape)
+
+
+def normal_quantile(u: Tensor) -> Tensor:
+    """The inverse normal CDF in plain float32 operations, so that any engine can run it (error below 3e-6 sd).
+
+    Giles' polynomials for the inverse error function ("Approximating the erfinv function", 2011).
+    """
+    x = 2 * u - 1
+    w = -torch.log(((1 - x) * (1 + x)).clamp(min=2.0**-46))
+    near, far = w - 2.5, torch.sqrt(w.clamp(min=5.0)) - 3
+    return 2**0.5 * x * torch.where(w < 5, _polynomial(_CENTRE, near), _polynomial(_TAIL, far))
+
+
+_CENTRE = (2.81022636e-8, 3.43273939e-7, -3.5233877e-6, -4.39150654e-6, 2.1858087e-4, -1.25372503e-3, -4.17768164e-3)
+_CENTRE += (0.246640727, 1.50140941)
+_TAIL = (-2.00214257e-4, 1.00950558e-4, 1.34934322e-3, -3.67342844e-3, 5.73950773e-3, -7.6224613e-3, 9.43887047e-3)
+_TAIL += (1.00167406, 2.83297682)
+
+
+def _polynomial(coefficients: Sequence[float], x: Tensor) -> Tensor:
+    value = torch.full_like(x, coefficients[0])
+    for c in coefficients[1:]:
+        value = value * x + c
+    return value
+
+
+_supply: Callable[[tuple[int, ...]], Tensor] | None = None
+
+
+def noise(shape: Sequence[int], like: Tensor) -> Tensor:
+    """Uniforms for a unit that draws while it computes: torch's generator, or whatever `supplied` provides."""
+    if _supply is None:
+        return torch.rand(tuple(shape), dtype=like.dtype, device=like.device)
+    return _supply(tuple(shape)).to(like.dtype)
+
+
+@contextmanager
+def supplied(source: Callable[[tuple[int, ...]], Tensor]) -> Iterator[None]:
+    """Within the context `noise` takes its numbers from `source`: how an engine makes noise a function of the step."""
+    global _supply
+    before, _supply = _supply, source
+    try:
+        yield
+    finally:
+        _supply = before

@@ -1,0 +1,51 @@
+"""Dropping a file in is the registration: units, tasks and studies are found as subclasses, or in a file of yours."""
+
+from __future__ import annotations
+
+import difflib
+import importlib.util
+import pkgutil
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+
+def subclasses(base: type) -> Iterator[type]:
+    """All classes below `base`, depth first."""
+    for child in base.__subclasses__():
+        yield child
+        yield from subclasses(child)
+
+
+def import_all(package: ModuleType) -> None:
+    """Import every module of a package, so that its classes exist."""
+    for module in pkgutil.iter_modules(package.__path__, package.__name__ + "."):
+        importlib.import_module(module.name)
+
+
+def nearest(name: str, valid: Iterable[str]) -> str:
+    """ "; did you mean ...?" or a list of all valid names, to end an error message with."""
+    names = list(valid)
+    lowered = {v.lower(): v for v in names}
+    close = difflib.get_close_matches(name.lower(), list(lowered), n=1, cutoff=0.5)
+    return f"Did you mean {lowered[close[0]]}?" if close else f"Valid names: {', '.join(names)}."
+
+
+def from_file(reference: str) -> Any:
+    """The object that `path/to/file.py:Name` refers to."""
+    path_text, _, name = reference.rpartition(":")
+    path = Path(path_text)
+    if not path.is_file():
+        raise ValueError(f"{reference}: there is no file {path_text!r}; write path/to/file.py:ClassName.")
+    module_name = f"nalm_user_{path.stem}"
+    spec = importlib.util.spec_from_file_location(module_name, path)
+    if spec is None or spec.loader is None:
+        raise ValueError(f"{reference}: {path_text!r} is not a Python file.")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[module_name] = module
+    spec.loader.exec_module(module)
+    if name not in vars(module):
+        raise ValueError(f"{reference}: {path_text} defines no {name!r}. {nearest(name, vars(module))}")
+    return vars(module)[name]

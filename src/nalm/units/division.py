@@ -1,0 +1,164 @@
+"""Mistry, Farrahi and Hare, "Exploring the Learning Mechanisms of Neural Division Modules", TMLR 2022: NRU and NMRU."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from nalm.recipe import Adam, Clip, Ramp, Recipe
+from nalm.scalar import Scalar, cos, dot, negative, pi, product, symbolic, whole
+from nalm.unit import Unit
+from nalm.units.nau import nau_bound, tree_product
+from nalm.units.npu import DIVISION_PAPER, EPSILON
+from nalm.weight import Weight, constant, to_grid, uniform, uniform_within
+
+NRU_RECIPE = Recipe(Adam(1.0), penalties={"to_grid": Ramp(10, 20_000, 35_000)})
+
+
+def signs(x: Tensor) -> Tensor:
+    """-1 where x < 0, else 1: unlike torch.sign, zero counts as positive, so that 0^-1 is infinite and never NaN."""
+    return 1 - 2 * (x < 0).to(x.dtype)
+
+
+class NRU(Unit):
+    r"""Neural reciprocal unit: the NMU with weights in [-1, 1], a weight of -1 dividing.
+
+    Formula: $y_o = \prod_i (\mathrm{sign}(x_i) |x_i|^{W_{oi}} A_{oi} + 1 - A_{oi})$ with $A = \tanh(1000 W)^2$ in
+    training and $|W|$ in eval mode.
+    Reads as: a product and quotient of selected inputs, with their signs. Dividing by zero gives infinity.
+    Trained as: Adam with rate 1 (1e-3 for ten inputs), projected to [-1, 1], penalty 10 ramped from step 20,000 to
+    35,000 of 50,000. `scale` is the 1000 inside tanh.
+    Paper: Mistry et al. 2022.
+
+    >>> import torch
+    >>> NRU(3, 1)(torch.ones(5, 3)).shape
+    torch.Size([5, 1])
+    """
+
+    paper = DIVISION_PAPER
+    operations = "* /"
+    recipe = NRU_RECIPE
+    W = Weight("out in", start=uniform_within(nau_bound), box=(-1, 1), grid=(-1, 0, 1))
+
+    def __init__(
+        self,
+        in_features: int,
+        out_features: int,
+        runs: Sequence[int] = (),
+        *,
+        seed: int | Sequence[int] | None = None,
+        scale: float = 1000.0,
+    ) -> None:
+        super().__init__(in_features, out_features, runs, seed=seed)
+        self.scale = scale
+
+    def compute(self, x: Tensor) -> Tensor:
+        w, a, x = self.W.unsqueeze(-1), x.abs().unsqueeze(-3), signs(x).unsqueeze(-3)
+        on = torch.tanh(self.scale * w).square() if self.training else w.abs()
+        return tree_product(x * torch.pow(a, w) * on + 1 - on)
+
+    def formula(self, x: Sequence[Scalar]) -> list[Scalar]:
+        return [product(_reciprocal_factor(a, w) for a, w in zip(x, row, strict=True)) for row in self.numbers("W")]
+
+
+def _reciprocal_factor(a: Scalar, w: Scalar) -> Scalar:
+    if symbolic(a) and whole(w):
+        return a**w
+    return (1 - 2 * negative(a)) * abs(a) ** w * abs(w) + 1 - abs(w)
+
+
+class SeparateSignNRU(Unit):
+    r"""NRU that multiplies magnitudes and signs apart.
+
+    Formula: $y_o = \prod_i (|x_i|^{W_{oi}} A_{oi} + 1 - A_{oi}) \prod_i \mathrm{sign}(x_i)^{\mathrm{round}(W_{oi})}$
+    with A as in the NRU.
+    Reads as: a product and quotient of selected inputs, with their signs. Dividing by zero gives infinity.
+    Trained as: the NRU.
+    Paper: Mistry et al. 2022, appendix.
+
+    >>> import torch
+    >>> SeparateSignNRU(3, 1)(torch.ones(5, 3)).shape
+    torch.Size([5, 1])
+    """
+
+    paper = DIVISION_PAPER
+    operations = "* /"
+    recipe = NRU_RECIPE
+    W = NRU.W
+
+    def compute(self, x: Tensor) -> Tensor:
+        w, a = self.W.unsqueeze(-1), x.abs().unsqueeze(-3)
+        on = torch.tanh(1000 * w).square() if self.training else w.abs()
+        used = torch.round(w.detach()).abs()  # sign^-1 = sign
+        return tree_product(torch.pow(a, w) * on + 1 - on) * tree_product(signs(x).unsqueeze(-3) * used + 1 - used)
+
+    def formula(self, x: Sequence[Scalar]) -> list[Scalar]:
+        return [product(_separate_factor(a, w) for a, w in zip(x, row, strict=True)) for row in self.numbers("W")]
+
+
+def _separate_factor(a: Scalar, w: Scalar) -> Scalar:
+    if symbolic(a) and whole(w):
+        return a**w
+    return (abs(a) ** w * abs(w) + 1 - abs(w)) * (1 - 2 * negative(a) * abs(round(w)))
+
+
+class NMRU(Unit):
+    r"""Neural multiplicative reciprocal unit: an NMU on the inputs and their reciprocals, signs carried by a cosine.
+
+    Formula: $y_o = \prod_{i=1}^{2I} (|u_i| W_{oi} + 1 - W_{oi}) \cos(\pi \sum_i W_{oi} [u_i < 0])$ with
+    $u = [x, 1/(x + \epsilon)]$ in training and $[x, 1/x]$ in eval mode, epsilon 1.19e-7.
+    Reads as: a product and quotient of selected inputs, with their signs. Dividing by zero gives infinity.
+    Trained as: Adam 1e-2, gradient norm clipped to 1, projected to [0, 1], penalty 10 ramped from step 20,000 to 35,000
+    of 50,000. Ablations: `sign=False` leaves the signs in the product, `gate=True` scales u by a gate.
+    Paper: Mistry et al. 2022.
+
+    >>> import torch
+    >>> NMRU(3, 1)(torch.ones(5, 3)).shape
+    torch.Size([5, 1])
+    """
+
+    paper = DIVISION_PAPER
+    operations = "* /"
+    recipe = Recipe(Adam(1e-2), penalties={"to_grid": Ramp(10, 20_000, 35_000)}, clip=Clip(norm=1.0))
+    W = Weight("out 2*in", start=uniform(0.25, 0.75), box=(0, 1), grid=(0, 1))
+
+    def __init__(
+        self,
+        in_features: int,
+        out_features: int,
+        runs: Sequence[int] = (),
+        *,
+        seed: int | Sequence[int] | None = None,
+        sign: bool = True,
+        gate: bool = False,
+    ) -> None:
+        g = Weight("2*in", start=constant(0.5), box=(0, 1), grid=(0, 1), pulls=(to_grid,), counts=False)
+        super().__init__(in_features, out_features, runs, seed=seed, weights={"g": g} if gate else {})
+        self.sign = sign
+        self.gate = gate
+
+    def compute(self, x: Tensor) -> Tensor:
+        u = torch.cat([x, 1 / (x + EPSILON) if self.training else 1 / x], -2)  # (*runs, 2 in, samples)
+        if self.gate:
+            u = self.value("g").unsqueeze(-1) * u
+        w = self.W.unsqueeze(-1)
+        factors = (u.abs() if self.sign else u).unsqueeze(-3) * w + 1 - w
+        if not self.training:  # an unused reciprocal of zero is 1, not infinity times 0
+            factors = torch.where(w == 0, 1.0, factors)
+        y = tree_product(factors)
+        return y * torch.cos(self.W @ (math.pi * (u < 0).to(x.dtype))) if self.sign else y
+
+    def formula(self, x: Sequence[Scalar]) -> list[Scalar]:
+        u = [*x, *(1 / a if symbolic(a) or a else math.copysign(math.inf, a) for a in x)]
+        if self.gate:
+            u = [g * a for g, a in zip(self.numbers("g"), u, strict=True)]
+        return [self._row(u, row) for row in self.numbers("W")]
+
+    def _row(self, u: Sequence[Scalar], row: Sequence[Scalar]) -> Scalar:
+        if not self.sign or (any(symbolic(a) for a in u) and all(whole(w) for w in row)):
+            return product(1 if w == 0 else a * w + 1 - w for a, w in zip(u, row, strict=True))
+        size = product(1 if w == 0 else abs(a) * w + 1 - w for a, w in zip(u, row, strict=True))
+        return size * cos(dot(row, [pi(a) * negative(a) for a in u]))
