@@ -1,0 +1,177 @@
+"""P.S: the target, or its reciprocal, as a product of K sums, and as a quotient of two sums.
+
+A product of sums is fitted by Levenberg-Marquardt in whitened coordinates from a sign-aligned raw start: whitening
+removes the anisotropy of narrow ranges, and a start with the right sign spares the factors from crossing zero.
+A quotient needs no iteration: `X a = y X b` is a null vector.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+import numpy as np
+
+from .formula import ONE, Array, Formula, Input, Number, Sum, product, total
+from .link import IDENTITY, Link
+from .marquardt import balanced, minimise
+from .problem import Problem
+
+AFFINE_COLUMNS = 20
+"""Up to this many inputs the factors may also hold a constant."""
+
+FREE_REAL = 3
+
+
+def product_of_sums(problem: Problem, k: int = 2, starts: int = 8, affine: bool = False) -> Iterator[Formula]:
+    """Formulas `prod_k(sum_i(w_ki * x_i))` of the target and of its reciprocal; `affine` adds a constant to each sum."""
+    table, terms = _table(problem, affine)
+    if len(table) < 2 * table.shape[1] * (k if k < 3 else 1) + 4:
+        return
+    for link in (IDENTITY, Link(-1)):
+        if not link.usable(problem.y):
+            continue
+        fit = _Whitened(table, link.target(problem.y), link.weights(problem.y))
+        for weights in fit.solutions(k, starts, problem.seed):
+            for formula in _read(weights, terms):
+                yield link.formula(formula, problem.y)
+
+
+def quotient_of_sums(problem: Problem, affine: bool = False) -> Iterator[Formula]:
+    """Formulas `sum(a_i * x_i) / sum(b_i * x_i)` from the last right singular vector of `[X, -y X]`."""
+    table, terms = _table(problem, affine)
+    columns = table.shape[1]
+    if len(table) < 2 * columns + 4:
+        return
+    whitened, triangle = _whiten(table)
+    weight = 1 / (np.abs(problem.y) + np.sqrt(np.mean(problem.y**2)))
+    design = np.hstack([whitened, -problem.y[:, None] * whitened]) * weight[:, None]
+    if not np.isfinite(design).all():
+        return
+    singular, rows = np.linalg.svd(np.linalg.qr(design, mode="r"))[1:]
+    if singular[-1] > 1e-3 * singular[-2]:
+        return
+    above, below = (np.linalg.lstsq(triangle, part, rcond=None)[0] for part in np.split(rows[-1], 2))
+    for top, bottom, scale in _gauged([above, below], exponents=(1, -1)):
+        for formula in _assembled([top, bottom], (1, -1), scale, terms):
+            yield formula
+
+
+def _table(problem: Problem, affine: bool) -> tuple[Array, list[Formula]]:
+    terms: list[Formula] = [Input(i) for i in range(problem.columns)]
+    if not affine:
+        return problem.X, terms
+    return np.column_stack([problem.X, np.ones(problem.rows)]), [*terms, ONE]
+
+
+def _whiten(table: Array) -> tuple[Array, Array]:
+    """`F` with `F'F = n I` and the triangle with `table = F triangle`."""
+    basis, triangle = np.linalg.qr(table)
+    root = np.sqrt(len(table))
+    return basis * root, triangle / root
+
+
+class _Whitened:
+    """One target in whitened coordinates, ready for fits with any number of factors."""
+
+    def __init__(self, table: Array, target: Array, rows: Array) -> None:
+        self.features, self.triangle = _whiten(table)
+        self.height = float(np.max(np.abs(target))) or 1.0
+        self.target = target / self.height
+        self.rows = rows
+
+    def solutions(self, k: int, starts: int, seed: int) -> Iterator[Array]:
+        """Weights `(k, d)` of converged fits, best start first; for k >= 3 spectral starts come last."""
+        rng = np.random.default_rng([seed, k])
+        for attempt in range(starts):
+            start = self._aligned(self._raw_start(k, rng))
+            if k > 2 and attempt >= starts // 2:
+                spectral = self._spectral_start(k, rng)
+                start = start if spectral is None else spectral
+            factors, error = minimise(self.features, self.target, self.rows, start)
+            if error < 1e-3:
+                weights = np.linalg.lstsq(self.triangle, factors.T, rcond=None)[0].T
+                weights[0] *= self.height
+                yield weights
+
+    def _raw_start(self, k: int, rng: np.random.Generator) -> Array:
+        columns = self.features.shape[1]
+        reach = np.sqrt(6 / (columns + k))
+        return np.asarray(rng.uniform(-reach, reach, (k, columns)) @ self.triangle.T)
+
+    def _aligned(self, start: Array) -> Array:
+        """Flip one factor if the product has the wrong sign on average, and give it the size of the target."""
+        values = np.prod(start @ self.features.T, axis=0)
+        if np.mean(values * self.target) < 0:
+            start[0] = -start[0]
+        size = np.sqrt(np.mean(values**2)) or 1.0
+        return start * (np.sqrt(np.mean(self.target**2)) / size) ** (1 / len(start))
+
+    def _spectral_start(self, k: int, rng: np.random.Generator) -> Array | None:
+        """Inputs that sway log|y| span the factors: a fit inside their top-k eigenspace, from 20 cheap starts."""
+        with np.errstate(all="ignore"):
+            logs = np.log(np.abs(self.target))
+        kept = np.isfinite(logs)
+        if kept.sum() < 4 * k:
+            return None
+        F = self.features[kept]
+        moment = (F * (logs[kept] - logs[kept].mean())[:, None]).T @ F
+        values, vectors = np.linalg.eigh(moment)
+        basis = vectors[:, np.argsort(-np.abs(values))[:k]]
+        inner = _Whitened.__new__(_Whitened)
+        inner.features, inner.triangle = self.features @ basis, np.eye(k)
+        inner.target, inner.rows, inner.height = self.target, self.rows, 1.0
+        best: tuple[float, Array] | None = None
+        for _ in range(20):
+            factors, error = minimise(inner.features, inner.target, inner.rows, inner._aligned(rng.normal(size=(k, k))))
+            if best is None or error < best[0]:
+                best = error, factors
+            if error < 0.1:
+                break
+        return None if best is None else np.asarray(best[1] @ basis.T)
+
+
+def _read(weights: Array, terms: list[Formula]) -> Iterator[Formula]:
+    exponents = (1,) * len(weights)
+    for *factors, scale in _gauged(list(balanced(weights)), exponents):
+        yield from _assembled(factors, exponents, scale, terms)
+
+
+def _gauged(factors: list[Array], exponents: tuple[int, ...]) -> Iterator[tuple]:  # type: ignore[type-arg]
+    """Factors with their largest weight made 1, 2 or 3 so that the others are whole, and what that leaves in front.
+
+    Last, for real coefficients inside the sums, the factors with the largest weight 1 and the rest as fitted.
+    """
+    largest = [float(np.max(np.abs(f))) for f in factors]
+    if min(largest) == 0:
+        return
+    units = [f / m for f, m in zip(factors, largest, strict=True)]
+    whole = [next((u * m for m in (1, 2, 3) if np.all(np.abs(u * m - np.round(u * m)) < 0.06)), None) for u in units]
+    front = float(np.prod([m**e for m, e in zip(largest, exponents, strict=True)]))
+    if all(w is not None for w in whole):
+        steps = [float(np.max(np.abs(w))) for w in whole if w is not None]
+        yield (
+            *(np.round(w) for w in whole if w is not None),
+            front / float(np.prod([round(s) ** float(e) for s, e in zip(steps, exponents, strict=True)])),
+        )
+    yield *units, front
+
+
+def _assembled(
+    factors: list[Array], exponents: tuple[int, ...], scale: float, terms: list[Formula]
+) -> Iterator[Formula]:
+    """The formula of gauged factors, if at most a few of its weights are not whole."""
+    sums, real = [], 0
+    for factor in factors:
+        chosen: list[tuple[Number, Formula]] = []
+        for weight, term in zip(factor, terms, strict=True):
+            whole = round(float(weight))
+            if abs(weight - whole) < 2e-4:
+                chosen.append((Fraction(whole), term))
+            else:
+                chosen.append((float(weight), term))
+                real += 1
+        sums.append(total(chosen))
+    if real <= FREE_REAL and all(isinstance(s, Sum | Input) or s == ONE for s in sums):
+        body = product((s, e) for s, e in zip(sums, exponents, strict=True))
+        yield Sum(((scale, body),))

@@ -1,0 +1,272 @@
+"""Formulas as the solver builds them: sums with coefficients and products with exponents, over inputs.
+
+Two kinds of inner node are enough for everything a stack of arithmetic units can compute. A coefficient is a
+`Fraction` when it is known exactly and a `float` when it is a real number that was fitted; that one distinction decides
+between the verdicts "exact" and "real coefficient".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import sympy
+
+Array: TypeAlias = NDArray[np.float64]
+Number: TypeAlias = Fraction | float
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """Column `index` of the table."""
+
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A number that stands alone, such as the 1 in `1 + x0`."""
+
+    value: Number
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """`sum(coefficient * term)`."""
+
+    terms: tuple[tuple[Number, Formula], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """`prod(factor ** exponent)`."""
+
+    factors: tuple[tuple[Formula, Fraction], ...]
+
+
+Formula: TypeAlias = Input | Constant | Sum | Product
+ONE = Constant(Fraction(1))
+
+
+def total(terms: Iterable[tuple[Number, Formula]]) -> Formula:
+    """The sum of `coefficient * term`, with nested sums opened and equal terms collected.
+
+    >>> show(total([(Fraction(1), Input(0)), (Fraction(-2), Input(1)), (Fraction(0), Input(2))]))
+    'x0 - 2*x1'
+    """
+    collected: dict[Formula, Number] = {}
+    for coefficient, term in _opened_terms(terms):
+        present = collected.get(term)
+        collected[term] = coefficient if present is None else present + coefficient
+    kept = tuple((c, t) for t, c in collected.items() if c != 0)
+    if not kept:
+        return Constant(Fraction(0))
+    if len(kept) == 1 and (kept[0][0] == 1 or kept[0][1] == ONE):
+        return kept[0][1] if kept[0][0] == 1 else Constant(kept[0][0])
+    return Sum(kept)
+
+
+def _opened_terms(terms: Iterable[tuple[Number, Formula]]) -> Iterator[tuple[Number, Formula]]:
+    for coefficient, term in terms:
+        if isinstance(term, Sum) and (isinstance(coefficient, Fraction) or len(term.terms) == 1):
+            # A real factor in front of a sum stays in front: one fitted constant, not one for each term.
+            yield from ((coefficient * inner, t) for inner, t in term.terms)
+        elif isinstance(term, Constant):
+            yield coefficient * term.value, ONE
+        else:
+            yield coefficient, term
+
+
+def product(factors: Iterable[tuple[Formula, Fraction | int]]) -> Formula:
+    """The product of `factor ** exponent`, with nested products opened and coefficients moved to the front.
+
+    >>> show(product([(Input(0), 1), (Input(1), -2)]))
+    'x0/x1**2'
+    """
+    collected: dict[Formula, Fraction] = {}
+    coefficient: Number = Fraction(1)
+    for factor, exponent in factors:
+        scale, parts = _opened_factor(factor, Fraction(exponent))
+        coefficient = coefficient * scale
+        for inner, power in parts:
+            collected[inner] = collected.get(inner, Fraction(0)) + power
+    kept = tuple((f, e) for f, e in collected.items() if e != 0)
+    if not kept:
+        return Constant(coefficient)
+    body: Formula = kept[0][0] if len(kept) == 1 and kept[0][1] == 1 else Product(kept)
+    return total([(coefficient, body)])
+
+
+def _opened_factor(factor: Formula, exponent: Fraction) -> tuple[Number, list[tuple[Formula, Fraction]]]:
+    if isinstance(factor, Sum) and len(factor.terms) == 1:
+        scale, inner = factor.terms[0]
+        if exponent.denominator == 1 or scale > 0:
+            outer, parts = _opened_factor(inner, exponent)
+            return outer * _power(scale, exponent), parts
+    if isinstance(factor, Constant) and (exponent.denominator == 1 or factor.value > 0):
+        return _power(factor.value, exponent), []
+    if isinstance(factor, Product) and exponent.denominator == 1:
+        return Fraction(1), [(inner, power * exponent) for inner, power in factor.factors]
+    return Fraction(1), [(factor, exponent)]
+
+
+def _power(value: Number, exponent: Fraction) -> Number:
+    if isinstance(value, Fraction) and exponent.denominator == 1:
+        return value ** int(exponent)
+    return value if value == 1 else float(value) ** float(exponent)
+
+
+def evaluate(formula: Formula, X: Array) -> Array:
+    """Values at the rows of `X` (shape `(n, d)`); non-finite where the formula has no value."""
+    with np.errstate(all="ignore"):
+        return _value(formula, X)
+
+
+def _value(formula: Formula, X: Array) -> Array:
+    match formula:
+        case Input(index):
+            return X[:, index]
+        case Constant(value):
+            return np.full(len(X), float(value))
+        case Sum(terms):
+            out = np.zeros(len(X))
+            for coefficient, term in terms:
+                out = out + float(coefficient) * _value(term, X)
+            return out
+        case Product(factors):
+            out = np.ones(len(X))
+            for factor, exponent in factors:
+                out = out * _raised(_value(factor, X), exponent)
+            return out
+
+
+def _raised(base: Array, exponent: Fraction) -> Array:
+    if exponent == 1:
+        return base
+    return np.asarray(1.0 / base if exponent == -1 else np.power(base, float(exponent)))
+
+
+def gradients(formula: Formula, X: Array) -> tuple[Array, Array, Array]:
+    """Values `(n,)`, derivatives by the inputs `(n, d)` and by the real constants `(n, k)` in `real_constants` order."""
+    by_input = np.zeros_like(X)
+    by_constant: list[Array] = []
+    with np.errstate(all="ignore"):
+        value = _value(formula, X)
+        _backward(formula, X, np.ones(len(X)), by_input, by_constant)
+    stacked = np.stack(by_constant, axis=1) if by_constant else np.zeros((len(X), 0))
+    return value, by_input, stacked
+
+
+def _backward(formula: Formula, X: Array, adjoint: Array, by_input: Array, by_constant: list[Array]) -> None:
+    match formula:
+        case Input(index):
+            by_input[:, index] += adjoint
+        case Constant(value):
+            if isinstance(value, float):
+                by_constant.append(adjoint)
+        case Sum(terms):
+            for coefficient, term in terms:
+                if isinstance(coefficient, float):
+                    by_constant.append(adjoint * _value(term, X))
+                _backward(term, X, adjoint * float(coefficient), by_input, by_constant)
+        case Product(factors):
+            bases = [_value(factor, X) for factor, _ in factors]
+            powers = [_raised(base, exponent) for base, (_, exponent) in zip(bases, factors, strict=True)]
+            for k, (factor, exponent) in enumerate(factors):
+                others = adjoint
+                for j, power in enumerate(powers):
+                    others = others * power if j != k else others
+                slope = float(exponent) * _raised(bases[k], exponent - 1) if exponent != 1 else 1.0
+                _backward(factor, X, others * slope, by_input, by_constant)
+
+
+def real_constants(formula: Formula) -> list[float]:
+    """The fitted real numbers of a formula, in the order a left-to-right walk meets them."""
+    match formula:
+        case Input():
+            return []
+        case Constant(value):
+            return [value] if isinstance(value, float) else []
+        case Sum(terms):
+            found: list[float] = []
+            for coefficient, term in terms:
+                found += ([coefficient] if isinstance(coefficient, float) else []) + real_constants(term)
+            return found
+        case Product(factors):
+            return [c for factor, _ in factors for c in real_constants(factor)]
+
+
+def with_constants(formula: Formula, values: Sequence[Number]) -> Formula:
+    """The same formula with its real constants replaced, in `real_constants` order."""
+    return _replaced(formula, iter(values))
+
+
+def _replaced(formula: Formula, values: Iterator[Number]) -> Formula:
+    match formula:
+        case Input():
+            return formula
+        case Constant(value):
+            return Constant(next(values)) if isinstance(value, float) else formula
+        case Sum(terms):
+            return Sum(tuple((next(values) if isinstance(c, float) else c, _replaced(t, values)) for c, t in terms))
+        case Product(factors):
+            return Product(tuple((_replaced(f, values), e) for f, e in factors))
+
+
+def size(formula: Formula) -> int:
+    """How much there is to read: one for each input, each number other than ±1 and each exponent other than ±1."""
+    match formula:
+        case Input():
+            return 1
+        case Constant():
+            return 1
+        case Sum(terms):
+            return sum(size(term) + (abs(coefficient) != 1) for coefficient, term in terms)
+        case Product(factors):
+            return sum(size(factor) + (abs(exponent) != 1) for factor, exponent in factors)
+
+
+def inputs(formula: Formula) -> frozenset[int]:
+    """The columns a formula reads."""
+    match formula:
+        case Input(index):
+            return frozenset({index})
+        case Constant():
+            return frozenset()
+        case Sum(terms):
+            return frozenset().union(*(inputs(term) for _, term in terms))
+        case Product(factors):
+            return frozenset().union(*(inputs(factor) for factor, _ in factors))
+
+
+def to_sympy(formula: Formula, symbols: Sequence[sympy.Symbol]) -> sympy.Expr:
+    """The formula over SymPy symbols; fractions stay exact, fitted constants become floats."""
+    import sympy
+
+    def number(value: Number) -> Any:
+        return sympy.Rational(value.numerator, value.denominator) if isinstance(value, Fraction) else sympy.Float(value)
+
+    match formula:
+        case Input(index):
+            return symbols[index]
+        case Constant(value):
+            return number(value)
+        case Sum(terms):
+            return sympy.Add(*(number(c) * to_sympy(t, symbols) for c, t in terms))
+        case Product(factors):
+            return sympy.Mul(*(to_sympy(f, symbols) ** number(e) for f, e in factors))
+
+
+def show(formula: Formula, names: Sequence[str] | None = None) -> str:
+    """The formula as text, with inputs `x0, x1, ...` unless names are given."""
+    import sympy
+
+    width = max(inputs(formula), default=-1) + 1
+    labels = [f"x{i}" for i in range(width)] if names is None else names
+    return str(to_sympy(formula, [sympy.Symbol(label) for label in labels]))

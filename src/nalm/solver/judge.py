@@ -1,0 +1,181 @@
+"""From a proposed formula to a verdict: refine its real constants, make them exact where they are, verify.
+
+The rules here are the promise of the solver: a formula is called exact only when it passes the backward-error test at
+every row, holds no fitted real number, and (for real coefficients) is not merely a good approximation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+
+import numpy as np
+from scipy import stats
+
+from .formula import Array, Formula, Number, gradients, inputs, real_constants, size, with_constants
+from .problem import Problem
+
+MOST_CONSTANTS = 3
+LEAST_DETERMINED = 2e-5
+LARGEST_DENOMINATOR = 12
+STRUCTURE_LEVEL = 1e-5
+
+
+class Status(StrEnum):
+    """What is claimed about a formula."""
+
+    EXACT = "exact"
+    REAL = "real coefficient"
+    AMBIGUOUS = "ambiguous"
+    NONE = "none"
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One formula that was tried, with its errors.
+
+    `backward_error` is in units of what rounding (and known noise) explains: below 4 (6) means equal.
+    `constants` are the fitted real numbers with their standard deviations.
+    """
+
+    formula: Formula
+    shape: str
+    status: Status
+    backward_error: float
+    relative_error: float
+    constants: tuple[tuple[float, float], ...] = ()
+
+    @property
+    def complexity(self) -> int:
+        return size(self.formula)
+
+    @property
+    def found(self) -> bool:
+        """Is it claimed to be the law (with or without a real coefficient)?"""
+        return self.status in (Status.EXACT, Status.REAL)
+
+
+def judge(problem: Problem, formula: Formula, shape: str) -> Candidate:
+    """The verdict on one formula; its real constants are refined and made exact where the data determine that."""
+    if not real_constants(formula):
+        status = Status.EXACT if problem.holds(formula) else Status.NONE
+        return _candidate(problem, formula, shape, status)
+    refined, spread = refine(problem, formula)
+    for exact in with_exact_constants(refined, spread):
+        if not real_constants(exact) and problem.holds(exact):
+            return _candidate(problem, exact, shape, Status.EXACT)
+        again, spread_again = refine(problem, exact)
+        if real_constants(again) and _acceptable(problem, again, spread_again):
+            return _candidate(problem, again, shape, Status.REAL, spread_again)
+    return _candidate(problem, refined, shape, Status.NONE, spread)
+
+
+def refine(problem: Problem, formula: Formula, rounds: int = 3) -> tuple[Formula, Array]:
+    """Gauss-Newton on the real constants with every row weighted by its tolerance, and their standard deviations.
+
+    The weights matter: near a pole plain least squares sees only the pole.
+    """
+    spread = np.zeros(0)
+    for _ in range(rounds):
+        values = np.array(real_constants(formula))
+        if not len(values):
+            break
+        now, by_input, by_constant = gradients(formula, problem.X)
+        with np.errstate(all="ignore"):
+            weight = 1 / problem.tolerance(by_input)
+            design, misfit = by_constant * values * weight[:, None], (problem.y - now) * weight
+        usable = np.isfinite(design).all(axis=1) & np.isfinite(misfit)
+        if usable.sum() < max(len(values), 2):
+            return formula, np.full(len(values), np.inf)
+        step, _, rank, _ = np.linalg.lstsq(design[usable], misfit[usable], rcond=None)
+        inverse = np.linalg.pinv(design[usable].T @ design[usable])
+        left = misfit[usable] - design[usable] @ step
+        scale = max(0.3, float(np.sqrt(np.mean(left**2))))
+        spread = np.abs(values) * np.sqrt(np.maximum(np.diag(inverse), 0)) * scale
+        if rank < len(values):
+            return formula, np.full(len(values), np.inf)
+        formula = with_constants(formula, [float(v) for v in values * (1 + step)])
+    return formula, spread
+
+
+def with_exact_constants(formula: Formula, spread: Array) -> Iterator[Formula]:
+    """The formula with as many constants as possible made rational, then fewer, last as it was."""
+    values = real_constants(formula)
+    nearest = [rational(value, deviation) for value, deviation in zip(values, spread, strict=True)]
+    if any(exact is not None for exact in nearest):
+        chosen: list[Number] = [v if exact is None else exact for v, exact in zip(values, nearest, strict=True)]
+        yield with_constants(formula, chosen)
+    yield formula
+
+
+def rational(value: float, deviation: float) -> Fraction | None:
+    """The fraction with the smallest denominator that the data cannot tell from `value`, or None.
+
+    A denominator q is believed only if fractions that fine are much further apart than the uncertainty.
+
+    >>> rational(0.49999999, 1e-7), rational(0.4123, 1e-7), rational(0.4999, 0.1)
+    (Fraction(1, 2), None, None)
+    """
+    reach = max(4 * deviation, 1e-12 * abs(value))
+    if not np.isfinite(value) or value == 0 or not reach < 1e15:
+        return None
+    for q in range(1, LARGEST_DENOMINATOR + 1):
+        p = round(value * q)
+        if reach * q * q > 4e-3:
+            return None
+        if p and abs(value - p / q) <= reach:
+            return Fraction(p, q)
+    return None
+
+
+def _acceptable(problem: Problem, formula: Formula, spread: Array) -> bool:
+    """May a formula with real constants be claimed? Free constants on a narrow range fit anything smooth.
+
+    So they must be few, well determined, and leave errors that look like rounding, not like an approximation.
+    """
+    values = np.abs(real_constants(formula))
+    if len(values) > MOST_CONSTANTS or not problem.holds(formula):
+        return False
+    if not problem.noise and np.any(spread > LEAST_DETERMINED * values):
+        return False
+    return not structured(problem, formula)
+
+
+def structured(problem: Problem, formula: Formula) -> bool:
+    """Do the errors follow the inputs? True marks an approximation (or a missing term), not a law.
+
+    An F test of the errors against a cubic in the inputs that the formula reads.
+    """
+    errors = problem.errors(formula)
+    if not np.all(np.isfinite(errors)):
+        return True
+    if np.sqrt(np.mean(errors**2)) < 1e-6:
+        return False
+    design = _cubic(problem, sorted(inputs(formula)))
+    rows, terms = design.shape
+    if terms < 2 or rows < terms + 4:
+        return False
+    basis, _ = np.linalg.qr(design)
+    explained = float(np.sum((basis.T @ errors) ** 2))
+    left = max(float(np.sum(errors**2)) - explained, 1e-300)
+    score = (explained / terms) / (left / (rows - terms))
+    return bool(stats.f.sf(score, terms, rows - terms) < STRUCTURE_LEVEL)
+
+
+def _cubic(problem: Problem, used: list[int]) -> Array:
+    """Columns 1, z, z², z³ and products of two standardised inputs, at most a quarter as many as rows."""
+    X = problem.X[:, used]
+    spread = X.std(axis=0)
+    z = (X - X.mean(axis=0))[:, spread > 0] / spread[spread > 0]
+    pairs = [z[:, i] * z[:, j] for i in range(z.shape[1]) for j in range(i)]
+    columns = [np.ones(problem.rows), *z.T, *(z**2).T, *pairs, *(z**3).T]
+    return np.stack(columns[: max(1, problem.rows // 4)], axis=1)
+
+
+def _candidate(
+    problem: Problem, formula: Formula, shape: str, status: Status, spread: Array | None = None
+) -> Candidate:
+    constants = () if spread is None else tuple(zip(real_constants(formula), map(float, spread), strict=True))
+    return Candidate(formula, shape, status, problem.backward_error(formula), problem.relative_rms(formula), constants)

@@ -1,0 +1,125 @@
+"""Least squares that ends on a grid: successive rounding, parity over GF(2), and fewer rows than columns."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import optimize
+
+from .formula import Array
+
+
+def least_squares(A: Array, b: Array) -> Array:
+    """The least-squares solution with columns scaled to unit length, so that their magnitudes do not matter."""
+    with np.errstate(all="ignore"):
+        scale = np.max(np.abs(A), axis=0)
+        scale = np.where((scale > 0) & np.isfinite(scale), scale, 1.0)
+        unit = A / scale
+        height = float(np.max(np.abs(b))) or 1.0
+        if not (np.isfinite(unit).all() and np.isfinite(b).all()):
+            return np.full(A.shape[1], np.nan)
+        return np.asarray(np.linalg.lstsq(unit, b / height, rcond=1e-13)[0] * (height / scale))
+
+
+def snap(A: Array, b: Array, step: float = 1.0) -> Array:
+    """Weights on the multiples of `step` with `A w` near `b`: round the best determined half, refit the rest, repeat.
+
+    `A` is `(n, m)` with n >= m. This is Babai rounding with an ordering; when all weights are already close to the
+    grid it is plain rounding.
+
+    >>> snap(np.array([[1.0, 2.0], [3.0, 1.0], [1.0, 1.0]]), np.array([5.0, 5.0, 3.0]))
+    array([1., 2.])
+    """
+    weights = np.zeros(A.shape[1])
+    free = np.arange(A.shape[1])
+    left = b.astype(float)
+    while len(free):
+        fitted = least_squares(A[:, free], left) / step
+        if not np.all(np.isfinite(fitted)):
+            return np.full(A.shape[1], np.nan)
+        if np.all(np.abs(fitted - np.round(fitted)) < 1e-3):
+            weights[free] = step * np.round(fitted)
+            return weights
+        order = np.argsort(_deviations(A[:, free]))[: (len(free) + 1) // 2]
+        weights[free[order]] = step * np.round(fitted[order])
+        left = b - A @ weights
+        free = np.delete(free, order)
+    return weights
+
+
+def _deviations(A: Array) -> Array:
+    """Standard deviations of the least-squares weights per unit noise."""
+    triangle = np.linalg.qr(A, mode="r")
+    inverse = np.linalg.pinv(triangle)
+    return np.asarray(np.linalg.norm(inverse, axis=1))
+
+
+def sparse_weights(A: Array, b: Array, seed: int = 0) -> list[Array]:
+    """Guesses at a sparse `w` with `A w = b` when there are fewer rows than columns.
+
+    First the reweighted minimum norm from three starts, then the smallest sum of absolute values (a linear program),
+    then the same in the box [0, 1] and [-1, 1], which recovers dense subsets as well.
+    """
+    rng = np.random.default_rng(seed)
+    starts = [np.ones(A.shape[1]), *(rng.uniform(0.5, 1.5, A.shape[1]) for _ in range(2))]
+    guesses = [_reweighted_minimum_norm(A, b, start) for start in starts]
+    guesses += [found for box in ((0, 1), (-1, 1), (None, None)) if (found := _smallest_sum(A, b, box)) is not None]
+    return guesses
+
+
+def _reweighted_minimum_norm(A: Array, b: Array, start: Array) -> Array:
+    spread, floor = start.copy(), 1.0
+    weights = start
+    for _ in range(60):
+        covered = A * spread
+        gram = covered @ A.T
+        gram[np.diag_indices_from(gram)] += 1e-14 * np.trace(gram)
+        weights = spread * (A.T @ np.linalg.lstsq(gram, b, rcond=None)[0])
+        floor /= 2
+        spread = weights**2 + floor
+    return np.asarray(weights)
+
+
+def _smallest_sum(A: Array, b: Array, box: tuple[int | None, int | None]) -> Array | None:
+    """min ||w||_1 with |A w - b| <= delta and w in the box, as a linear program over the two signs of w."""
+    rows, columns = A.shape
+    delta = 1e-6 * np.abs(A).sum(axis=1)
+    high = box[1]
+    negative = (0, 0) if box[0] == 0 else (0, high)
+    both = np.hstack([A, -A])
+    result = optimize.linprog(
+        np.ones(2 * columns),
+        A_ub=np.vstack([both, -both]),
+        b_ub=np.concatenate([b + delta, delta - b]),
+        bounds=[(0, high)] * columns + [negative] * columns,
+        method="highs",
+    )
+    return None if result.x is None else np.asarray(result.x[:columns] - result.x[columns:])
+
+
+def parity(A: NDArray[np.bool_], b: NDArray[np.bool_]) -> NDArray[np.bool_] | None:
+    """A solution of `A p = b` over GF(2), free unknowns 0; None if there is none.
+
+    >>> parity(np.array([[True, False], [True, True]]), np.array([True, False]))
+    array([ True,  True])
+    """
+    table = np.column_stack([A, b]).copy()
+    pivots: list[int] = []
+    row = 0
+    for column in range(A.shape[1]):
+        below = np.flatnonzero(table[row:, column])
+        if not len(below):
+            continue
+        table[[row, row + below[0]]] = table[[row + below[0], row]]
+        others = table[:, column].copy()
+        others[row] = False
+        table[others] ^= table[row]
+        pivots.append(column)
+        row += 1
+        if row == len(table):
+            break
+    if table[row:, -1].any():
+        return None
+    solution = np.zeros(A.shape[1], dtype=bool)
+    solution[pivots] = table[: len(pivots), -1]
+    return solution

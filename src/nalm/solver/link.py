@@ -1,0 +1,53 @@
+"""A unary last layer: the target seen through 1/y, y² or 1/y², so that a simpler shape can explain it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from .formula import Array, Formula, product, total
+from .problem import Problem
+
+
+@dataclass(frozen=True)
+class Link:
+    """Explains `y ** power` and turns the explanation back into a formula for `y`."""
+
+    power: int
+
+    def target(self, y: Array) -> Array:
+        with np.errstate(all="ignore"):
+            return np.asarray(y if self.power == 1 else np.power(y, float(self.power)))
+
+    def formula(self, explained: Formula, y: Array) -> Formula:
+        """The formula of `y`, given one of `y ** power`."""
+        root = product([(explained, Fraction(1, self.power))])
+        return total([(Fraction(-1), root)]) if self.power % 2 == 0 and np.all(y <= 0) else root
+
+    def usable(self, y: Array) -> bool:
+        """Even powers lose the sign of y, so all of y must share one; negative powers need y without zeros."""
+        if self.power < 0 and np.any(y == 0):
+            return False
+        one_sign = bool(np.all(y >= 0) or np.all(y <= 0))
+        return (self.power % 2 == 1 or one_sign) and bool(np.isfinite(self.target(y)).all())
+
+    def weights(self, y: Array) -> Array:
+        """Row weights under which an error of `y ** power` counts as the error of y it stands for."""
+        with np.errstate(all="ignore"):
+            scale = np.sqrt(np.mean((y / np.max(np.abs(y))) ** 2)) * np.max(np.abs(y))
+            slope = abs(self.power) * np.abs(y) ** float(self.power - 1)
+            weight = 1 / (slope * (np.abs(y) + scale))
+        finite = np.isfinite(weight)
+        return np.where(finite, weight / np.max(weight, where=finite, initial=1e-300), 0.0)
+
+
+IDENTITY = Link(1)
+LINKS = (IDENTITY, Link(-1), Link(2), Link(-2))
+
+
+def usable_links(problem: Problem) -> Iterator[Link]:
+    """The links that the signs and zeros of the target allow."""
+    return (link for link in LINKS if link.usable(problem.y))

@@ -1,0 +1,79 @@
+"""Levenberg-Marquardt for a product of linear forms."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import linalg
+
+from .formula import Array
+
+STALL_STEPS = 25
+STALL_GAIN = 0.01
+CONVERGED = 1e-9
+
+
+def minimise(features: Array, target: Array, rows: Array, start: Array, most: int = 200) -> tuple[Array, float]:
+    """Factors `(k, d)` that bring `prod_k(features @ factor_k)` near `target`, and the relative weighted error left.
+
+    Args:
+        features: whitened inputs `(n, d)`.
+        rows: weights of the rows `(n,)`.
+    """
+    factors = balanced(start)
+    damping, history = 1e-2, []
+    height = float(np.sum((rows * target) ** 2)) or 1.0
+    forms, misfit = _misfit(features, target, rows, factors)
+    loss = float(misfit @ misfit)
+    while len(history) < most:
+        history.append(loss)
+        if loss <= CONVERGED**2 * height or _stalled(history):
+            break
+        jacobian = _jacobian(features, rows, forms)
+        curvature, slope = jacobian.T @ jacobian, jacobian.T @ misfit
+        moved = False
+        while damping < 1e12 and not moved:
+            step = _damped_step(curvature, slope, damping)
+            trial = factors + step.reshape(factors.shape)
+            trial_forms, trial_misfit = _misfit(features, target, rows, trial)
+            trial_loss = float(trial_misfit @ trial_misfit)
+            moved = trial_loss < loss
+            damping = damping / 5 if moved else damping * 4
+        if not moved:
+            break
+        gain = loss - trial_loss
+        factors, loss = balanced(trial), trial_loss
+        forms, misfit = _misfit(features, target, rows, factors)
+        if gain < 1e-6 * loss and damping < 1e-3:
+            break
+    return factors, float(np.sqrt(loss / height))
+
+
+def _misfit(features: Array, target: Array, rows: Array, factors: Array) -> tuple[Array, Array]:
+    forms = features @ factors.T  # (n, k)
+    return forms, rows * (target - np.prod(forms, axis=1))
+
+
+def _jacobian(features: Array, rows: Array, forms: Array) -> Array:
+    blocks = [features * (rows * np.prod(np.delete(forms, k, axis=1), axis=1))[:, None] for k in range(forms.shape[1])]
+    return np.hstack(blocks)
+
+
+def _damped_step(curvature: Array, slope: Array, damping: float) -> Array:
+    damped = curvature.copy()
+    damped[np.diag_indices_from(damped)] += damping * np.trace(curvature) / len(curvature)
+    try:
+        return np.asarray(linalg.cho_solve(linalg.cho_factor(damped, check_finite=False), slope, check_finite=False))
+    except linalg.LinAlgError:
+        return np.zeros_like(slope)
+
+
+def _stalled(history: list[float]) -> bool:
+    return len(history) > STALL_STEPS and history[-1] > (1 - STALL_GAIN) * history[-1 - STALL_STEPS]
+
+
+def balanced(factors: Array) -> Array:
+    """The same product with factors of equal length."""
+    lengths = np.linalg.norm(factors, axis=1, keepdims=True)
+    if not np.all(lengths > 0):
+        return factors
+    return np.asarray(factors / lengths * np.exp(np.mean(np.log(lengths))))

@@ -1,0 +1,169 @@
+"""The checked data of one search, and what "equal" means for them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from .formula import Array, Formula, evaluate, gradients
+
+ROUNDING = 2.0**-24
+"""Half a unit in the last place of float32: the relative error that a stored number may carry."""
+
+EXACT_LIMIT = 4.0
+NOISE_LIMIT = 6.0
+FEWEST_ROWS = 5
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Inputs `X` `(n, d)`, target `y` `(n,)`, both float64, and the relative noise of `y` (0: float32 rounding only)."""
+
+    X: Array
+    y: Array
+    noise: float = 0.0
+    seed: int = 0
+
+    @property
+    def rows(self) -> int:
+        return len(self.y)
+
+    @property
+    def columns(self) -> int:
+        return self.X.shape[1]
+
+    @property
+    def limit(self) -> float:
+        """The largest error, in units of `tolerance`, that still counts as equal."""
+        return NOISE_LIMIT if self.noise else EXACT_LIMIT
+
+    def tolerance(self, by_input: Array) -> Array:
+        """What float32 rounding of inputs and target, and the noise, may change in the target: `(n,)`.
+
+        This makes the test a componentwise backward error: scale-free, right for tiny magnitudes, near poles and under
+        cancellation, where the relative error of the target alone would be useless.
+        """
+        with np.errstate(all="ignore"):
+            carried = np.sum(np.abs(self.X * by_input), axis=1)
+            return np.asarray(ROUNDING * (np.abs(self.y) + carried) + self.noise * np.abs(self.y))
+
+    def errors(self, formula: Formula) -> Array:
+        """Signed errors of a formula in units of `tolerance`, `(n,)`; infinite where it has no value."""
+        value, by_input, _ = gradients(formula, self.X)
+        with np.errstate(all="ignore"):
+            difference = value - self.y
+            scaled = np.where(difference == 0, 0.0, difference / self.tolerance(by_input))
+        return np.where(np.isfinite(scaled), scaled, np.inf)
+
+    def backward_error(self, formula: Formula) -> float:
+        """The largest of `errors` in size: about 0.5 for a true law on float32 data."""
+        return float(np.max(np.abs(self.errors(formula))))
+
+    def holds(self, formula: Formula) -> bool:
+        """Is the formula exact for inputs and targets perturbed by a few roundings (and the known noise)?"""
+        errors = self.errors(formula)
+        if not np.max(np.abs(errors)) < self.limit:
+            return False
+        # Known noise: six sigma at every row is loose, so the mean square must fit as well.
+        return not self.noise or float(np.mean(errors**2)) <= 1 + 4 * np.sqrt(2 / self.rows)
+
+    def relative_rms(self, formula: Formula) -> float:
+        """Root mean square of the error over root mean square of the target."""
+        with np.errstate(all="ignore"):
+            difference = evaluate(formula, self.X) - self.y
+            scale = np.max(np.abs(self.y)) or 1.0
+            ratio = np.sqrt(np.mean((difference / scale) ** 2) / np.mean((self.y / scale) ** 2))
+        return float(ratio) if np.isfinite(ratio) else float("inf")
+
+    def of_target(self, y: Array) -> Problem:
+        """The same inputs with another target."""
+        return replace(self, y=y)
+
+    def of_rows(self, kept: Any) -> Problem:
+        """Some of the rows."""
+        return replace(self, X=self.X[kept], y=self.y[kept])
+
+
+def checked(X: Any, y: Any, *, noise: float | None = None, seed: int = 0) -> Problem:
+    """A `Problem` from anything array-like; bad data get an error that names the culprit and the remedy.
+
+    >>> checked([[1, 2], [3, 4], [5, 6], [7, 8], [9, 1]], [3, 7, 11, 15, 10]).rows
+    5
+    """
+    table, target = _numbers(X, "X"), _numbers(y, "y")
+    if table.ndim != 2:
+        raise ValueError(
+            f"X must be a table (rows, columns), but has {table.ndim} dimension(s); for one column: X[:, None]"
+        )
+    if target.ndim == 2 and target.shape[1] == 1:
+        target = target[:, 0]
+    if target.ndim != 1:
+        raise ValueError(f"y must be one column, but has shape {target.shape}; solve one target at a time")
+    if len(table) != len(target):
+        raise ValueError(f"X has {len(table)} rows but y has {len(target)}; they must match")
+    if len(table) < FEWEST_ROWS:
+        raise ValueError(f"{len(table)} rows are too few: give at least {FEWEST_ROWS}")
+    if table.shape[1] == 0:
+        raise ValueError("X has no columns")
+    _require_finite(table, target)
+    if noise is not None and not 0 <= noise < 1:
+        raise ValueError(f"noise is the relative noise of y, at least 0 and below 1; got {noise}")
+    return Problem(table, target, float(noise or 0.0), int(seed))
+
+
+def column_names(X: Any, names: Sequence[str] | None, columns: int) -> list[str]:
+    """The names given, else those of a DataFrame, else `x0, x1, ...`; they must be as many as the columns and distinct."""
+    given = names if names is not None else getattr(X, "columns", None)
+    if given is None:
+        return [f"x{i}" for i in range(columns)]
+    labels = [str(name) for name in given]
+    if len(labels) != columns:
+        raise ValueError(f"{len(labels)} names for {columns} columns: {labels}")
+    repeated = sorted({name for name in labels if labels.count(name) > 1})
+    if repeated:
+        raise ValueError(f"column names must be distinct, but these repeat: {', '.join(repeated)}; rename them")
+    return labels
+
+
+def _numbers(values: Any, what: str) -> Array:
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind in "OSU":
+            array = array.astype(object).astype(np.float64)
+        if array.dtype.kind == "c":
+            raise ValueError("complex numbers are not supported")
+        if array.dtype.kind not in "biuf":
+            raise ValueError(f"values of type {array.dtype} are not numbers")
+        return np.ascontiguousarray(array, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{what} must hold numbers only: {error}{_first_text(values)}") from None
+
+
+def _first_text(values: Any) -> str:
+    """Where the first entry that is no number sits, for the message."""
+    array = np.asarray(values, dtype=object)
+    for position, entry in np.ndenumerate(array):
+        try:
+            float(entry)
+        except (TypeError, ValueError):
+            return f"; first such entry {entry!r} at {tuple(int(i) for i in position)}"
+    return ""
+
+
+def _require_finite(X: Array, y: Array) -> None:
+    rows, columns = np.nonzero(~np.isfinite(X))
+    if len(rows):
+        raise ValueError(
+            f"X has NaN or inf in rows {_listed(rows)} of columns {_listed(columns)}; drop or repair those rows"
+        )
+    (bad,) = np.nonzero(~np.isfinite(y))
+    if len(bad):
+        raise ValueError(f"y has NaN or inf in rows {_listed(bad)}; drop or repair those rows")
+
+
+def _listed(positions: Any, most: int = 8) -> str:
+    distinct = sorted({int(i) for i in positions})
+    return ", ".join(map(str, distinct[:most])) + (f" and {len(distinct) - most} more" if len(distinct) > most else "")

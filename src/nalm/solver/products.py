@@ -1,0 +1,88 @@
+"""P: the target as a coefficient times a product of powers of inputs, fitted as a sum of logarithms."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+import numpy as np
+
+from .formula import Array, Formula, Input, Product, Sum, product, total
+from .linear import least_squares, parity, snap, sparse_weights
+from .problem import Problem
+
+DENOMINATORS = (1, 2, 3, 4)
+LARGEST_EXPONENT = 12
+
+
+def product_of_powers(problem: Problem) -> Iterator[Formula]:
+    """Formulas `c * prod(x_i ** e_i)` with whole exponents, or simple fractions where the inputs are positive.
+
+    Zeros: rows with target 0 say nothing about exponents; a column that is 0 where the target is not has exponent 0.
+    Columns that only ever hold ±1 have no logarithm to fit: their exponents come from the signs, over GF(2).
+    """
+    rows = problem.y != 0
+    if rows.sum() < 3:
+        return
+    X, y = problem.X[rows], problem.y[rows]
+    usable = np.all(X != 0, axis=0)
+    logs = np.log(np.abs(np.where(usable, X, 1.0)))
+    target = np.log(np.abs(y))
+    flat = np.ptp(logs, axis=0) == 0
+    varied = np.flatnonzero(usable & ~flat)
+    signs = np.flatnonzero(usable & flat & np.any(X < 0, axis=0))
+    seen: set[tuple[Fraction, ...]] = set()
+    for exponents in _exponents(logs[:, varied], target, problem.seed):
+        if exponents not in seen and max(map(abs, exponents), default=Fraction(0)) <= LARGEST_EXPONENT:
+            seen.add(exponents)
+            yield from _signed(X, y, dict(zip(varied.tolist(), exponents, strict=True)), signs)
+
+
+def _exponents(logs: Array, target: Array, seed: int) -> Iterator[tuple[Fraction, ...]]:
+    """Guesses at the exponents of the varied columns, without and with a free factor in front."""
+    rows, columns = logs.shape
+    if not columns:
+        yield ()
+        return
+    if rows < columns + 2:
+        for guess in sparse_weights(logs, target, seed):
+            yield tuple(Fraction(int(w)) for w in np.round(guess))
+        return
+    centred, middle = logs - logs.mean(axis=0), target - target.mean()
+    for A, b in ((logs, target), (centred, middle)):
+        fitted = least_squares(A, b)
+        if not np.all(np.isfinite(fitted)):
+            continue
+        for q in DENOMINATORS:
+            if np.all(np.abs(fitted * q - np.round(fitted * q)) < 0.05 * q):
+                yield tuple(Fraction(round(w * q), q) for w in fitted)
+        snapped = snap(A, b)
+        if np.all(np.isfinite(snapped)):
+            yield tuple(Fraction(int(w)) for w in snapped)
+
+
+def _signed(X: Array, y: Array, exponents: dict[int, Fraction], signs: Array) -> Iterator[Formula]:
+    """The product with its coefficient, and with the ±1 columns that explain the sign of the target."""
+    factors = {i: e for i, e in exponents.items() if e}
+    if any(e.denominator > 1 and np.any(X[:, i] < 0) for i, e in factors.items()):
+        return
+    negative = y < 0
+    for i, exponent in factors.items():
+        if exponent.numerator % 2:
+            negative = negative ^ (X[:, i] < 0)
+    if negative.any() and not negative.all() and len(signs):
+        solved = parity(np.column_stack([X[:, signs] < 0, np.ones(len(X), dtype=bool)]), negative)
+        if solved is None:
+            return
+        factors |= {int(i): Fraction(1) for i, odd in zip(signs, solved[:-1], strict=True) if odd}
+        negative = np.full(len(X), solved[-1])
+    body = product((Input(i), e) for i, e in factors.items())
+    magnitude = np.ones(len(X))
+    with np.errstate(all="ignore"):
+        for i, exponent in factors.items():
+            magnitude = magnitude * np.power(np.abs(X[:, i]), float(exponent))
+        ratio = float(np.exp(np.median(np.log(np.abs(y) / magnitude))))
+    sign = -1 if np.mean(negative) > 0.5 else 1
+    yield total([(Fraction(sign), body)])
+    if np.isfinite(ratio) and ratio > 0 and isinstance(body, Product | Input):
+        yield Sum(((sign * ratio, body),))

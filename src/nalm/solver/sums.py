@@ -1,0 +1,71 @@
+"""S and S^p: the target, or its power, as a weighted sum of inputs or of one power of the inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+import numpy as np
+
+from .combine import _grid_sum, combinations
+from .formula import ONE, Array, Formula, Input, product
+from .linear import snap, sparse_weights
+from .link import IDENTITY, usable_links
+from .problem import Problem
+
+POWERS = (Fraction(1), Fraction(-1), Fraction(2), Fraction(-2), Fraction(3), Fraction(1, 2), Fraction(-1, 2))
+
+
+def sum_of_inputs(problem: Problem) -> Iterator[Formula]:
+    """Formulas `sum(w_i * x_i)`, then with a constant; with fewer rows than columns, sparse ones."""
+    features: list[Formula] = [Input(i) for i in range(problem.columns)]
+    rows = IDENTITY.weights(problem.y)
+    if problem.rows < problem.columns + 2:
+        yield from sparse_sums(problem.X, problem.y, features, problem.seed)
+        return
+    plain = np.ones(problem.rows)
+    yield from combinations(features, problem.X, problem.y, plain)
+    with_constant = np.column_stack([problem.X, np.ones(problem.rows)])
+    if problem.rows >= problem.columns + 3:
+        yield from combinations([*features, ONE], with_constant, problem.y, rows)
+
+
+def sparse_sums(values: Array, target: Array, features: list[Formula], seed: int) -> Iterator[Formula]:
+    """Whole-number sums from fewer rows than features: guess the support, then fit on it."""
+    scale = np.max(np.abs(values)) or 1.0
+    for guess in sparse_weights(values / scale, target / scale, seed):
+        if np.all(np.abs(guess - np.round(guess)) < 0.2) and np.any(np.round(guess)):
+            yield _grid_sum(features, np.round(guess))
+        support = np.flatnonzero(np.abs(guess) > 0.2 * np.max(np.abs(guess)))
+        if 0 < len(support) <= len(target) - 2:
+            weights = np.zeros(len(features))
+            weights[support] = snap(values[:, support], target)
+            if np.all(np.isfinite(weights)):
+                yield _grid_sum(features, weights)
+
+
+def sum_of_powers(problem: Problem) -> Iterator[Formula]:
+    """Formulas `T(y) = sum(w_i * x_i ** p) (+ constant)`: lenses, resistors, norms, any subset of any number of inputs."""
+    if problem.rows < problem.columns + 3:
+        return
+    for power in POWERS:
+        with np.errstate(all="ignore"):
+            values = np.power(problem.X, float(power))
+        if not np.isfinite(values).all():
+            continue
+        features = [*(product([(Input(i), power)]) for i in range(problem.columns)), ONE]
+        table = np.column_stack([values, np.ones(len(values))])
+        basis = np.linalg.qr(table)[0]
+        for link in usable_links(problem):
+            target, rows = link.target(problem.y), link.weights(problem.y)
+            if (link.power == 1 and power == 1) or not _mostly_explained(basis, target):
+                continue  # the first is the plain sum
+            for width in (problem.columns, problem.columns + 1):
+                for formula in combinations(features[:width], table[:, :width], target, rows):
+                    yield link.formula(formula, problem.y)
+
+
+def _mostly_explained(basis: Array, target: Array) -> bool:
+    """One projection decides whether a full fit is worth its time."""
+    size = np.linalg.norm(target - target.mean())
+    return bool(np.linalg.norm(target - basis @ (basis.T @ target)) <= 0.02 * size)
