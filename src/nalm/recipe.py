@@ -123,7 +123,16 @@ class Restart:
     validate: int = 1_000
 
 
-Loss = Literal["mse", "pcc", "mape", "pcc-mse"]
+Loss = Literal["mse", "pcc", "mape"]
+
+
+@dataclass(frozen=True)
+class Switch:
+    """One loss until step `at`, then another."""
+
+    before: Loss
+    after: Loss
+    at: int
 
 
 @dataclass(frozen=True)
@@ -141,7 +150,7 @@ class Recipe:
     optimiser: Adam | SGD = field(default_factory=Adam)
     steps: int = 50_000
     batch: int = 128
-    loss: Loss = "mse"
+    loss: Loss | Switch = "mse"
     penalties: Mapping[str, Schedule] = field(default_factory=dict)
     clip: Clip = field(default_factory=Clip)
     gradient_noise: float = 0.0

@@ -192,7 +192,7 @@ class Unit(nn.Module):
         other give their maximum, as published.
         """
         own = [w.distance(w.value(*w.raw(self))).amax(w.axes) for w in self.weights.values() if w.counts and w.grid]
-        inner = [child.sparsity() for child in self.children() if isinstance(child, Unit)]
+        inner = [unit.sparsity() for unit in _inner(self)]
         if own:
             inner.append(torch.stack(own).mean(0))
         if not inner:
@@ -200,13 +200,20 @@ class Unit(nn.Module):
         return torch.stack(inner).mean(0) if self.beside else torch.stack(inner).amax(0)
 
     @final
+    def boxes(self) -> Iterator[tuple[str, tuple[float, float]]]:
+        """Names of the parameters that are projected after each step, with their boxes."""
+        for path, module in self.named_modules():
+            if isinstance(module, Unit):
+                for weight in module.weights.values():
+                    if weight.box is not None and weight.keep in ("project", "both"):
+                        yield from ((f"{path}.{name}" if path else name, weight.box) for name in weight.parameters)
+
+    @final
     @torch.no_grad()
     def project_(self) -> Self:
         """Put every weight back into its box, in place: call it after each optimiser step."""
-        for unit, weight in self._declarations():
-            if weight.box is not None and weight.keep in ("project", "both"):
-                for parameter in weight.raw(unit):
-                    parameter.clamp_(*weight.box)
+        for name, box in self.boxes():
+            self.get_parameter(name).clamp_(*box)
         return self
 
     @final
@@ -275,6 +282,12 @@ class Unit(nn.Module):
     def extra_repr(self) -> str:
         runs = f", runs={self.runs}" if self.runs else ""
         return f"{self.in_features}, {self.out_features}{runs}"
+
+
+def _inner(module: nn.Module) -> Iterator[Unit]:
+    """The units directly inside a module, through containers that are not units."""
+    for child in module.children():
+        yield from (child,) if isinstance(child, Unit) else _inner(child)
 
 
 def _nested(value: Tensor, nearest: Tensor, exact: Tensor | None) -> list[Any]:

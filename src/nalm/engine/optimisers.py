@@ -1,0 +1,37 @@
+"""Optimisers as pure functions of one parameter: (value, slots, gradient, rate, clock) to (value, slots)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from torch import Tensor
+
+from nalm.recipe import SGD, Adam
+
+BETAS = (0.9, 0.999)
+EPSILON = 1e-8
+Slots = dict[str, Tensor]
+
+
+def slot_names(optimiser: Adam | SGD) -> tuple[str, ...]:
+    """What the optimiser remembers of each parameter; everything starts at zero."""
+    return ("mean", "square") if isinstance(optimiser, Adam) else ()
+
+
+def clock(optimiser: Adam | SGD, step: int) -> dict[str, float]:
+    """Numbers that depend on the step alone: Adam's bias corrections, computed in float64."""
+    if isinstance(optimiser, SGD):
+        return {}
+    return {"bias1": 1 / (1 - BETAS[0] ** (step + 1)), "bias2": (1 - BETAS[1] ** (step + 1)) ** -0.5}
+
+
+def update(
+    optimiser: Adam | SGD, value: Tensor, slots: Slots, gradient: Tensor, rate: Tensor, now: Mapping[str, Tensor]
+) -> tuple[Tensor, Slots]:
+    """One step. `rate` broadcasts against the parameter."""
+    if isinstance(optimiser, SGD):
+        return value - rate * gradient, {}
+    mean = slots["mean"] + (1 - BETAS[0]) * (gradient - slots["mean"])
+    square = BETAS[1] * slots["square"] + (1 - BETAS[1]) * gradient.square()
+    size = square.sqrt() * now["bias2"] + EPSILON
+    return value - rate * now["bias1"] * mean / size, {"mean": mean, "square": square}

@@ -1,0 +1,143 @@
+"""What is to be run: a unit, a task, a recipe and a seed. A run is a pure function of these and is named by their hash."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import torch
+
+import nalm.units
+from nalm.find import from_file, import_all, nearest, subclasses
+from nalm.recipe import Recipe
+from nalm.stack import Chain, Foreign
+from nalm.task import Task
+from nalm.unit import Unit
+
+
+def unit_classes() -> dict[str, type[Unit]]:
+    """All published units by class name."""
+    import_all(nalm.units)
+    return {c.__name__: c for c in subclasses(Unit) if c.__module__.startswith("nalm.units.") and c.paper}
+
+
+@dataclass(frozen=True)
+class Layer:
+    """One layer of a model: which unit, its sizes, its options.
+
+    Args:
+        unit: a class name of the catalogue, or `path/to/file.py:Name` for a unit (or any `nn.Module`) of your own.
+        options: keyword arguments of the class.
+    """
+
+    unit: str
+    inputs: int
+    outputs: int
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def source(self) -> type:
+        """The class."""
+        if ":" in self.unit:
+            found = from_file(self.unit)
+            if not (isinstance(found, type) and issubclass(found, torch.nn.Module)):
+                raise ValueError(f"{self.unit} is not a class derived from nalm.Unit or torch.nn.Module.")
+            return found
+        classes = unit_classes()
+        if self.unit not in classes:
+            raise ValueError(f"There is no unit {self.unit!r}. {nearest(self.unit, classes)}")
+        return classes[self.unit]
+
+    def build(self, runs: Sequence[int]) -> Unit:
+        """An instance with the given runs axes."""
+        source = self.source
+        if issubclass(source, Unit):
+            return source(self.inputs, self.outputs, runs, **self.options)
+        return Foreign(lambda: source(self.inputs, self.outputs, **self.options), self.inputs, self.outputs, runs)
+
+    def content(self) -> dict[str, Any]:
+        """What the run's id depends on; a file of your own enters with its text, so an edited unit is a new run."""
+        content = {"unit": self.unit, "sizes": [self.inputs, self.outputs], "options": dict(self.options)}
+        if ":" in self.unit:
+            path, _, name = self.unit.rpartition(":")
+            content |= {"unit": name, "text": hashlib.sha256(Path(path).read_bytes()).hexdigest()}
+        return content
+
+
+@dataclass(frozen=True)
+class Model:
+    """A stack of layers with the name it has in tables."""
+
+    label: str
+    layers: tuple[Layer, ...]
+
+    def build(self, runs: Sequence[int] = ()) -> Unit:
+        """The unit, or the chain of units."""
+        units = [layer.build(runs) for layer in self.layers]
+        return units[0] if len(units) == 1 else Chain(*units)
+
+    def content(self) -> list[dict[str, Any]]:
+        """What the run's id depends on; the label does not."""
+        return [layer.content() for layer in self.layers]
+
+
+def single(unit: str, inputs: int, outputs: int = 1, label: str | None = None, **options: Any) -> Model:
+    """A model of one layer.
+
+    >>> single("NMU", 2).label
+    'NMU'
+    """
+    return Model(label or unit.rpartition(":")[2], (Layer(unit, inputs, outputs, options),))
+
+
+@dataclass(frozen=True)
+class Run:
+    """One training run.
+
+    >>> from nalm.tasks.arithmetic import RANGES, SingleModule
+    >>> from nalm.units.nau import NMU
+    >>> len(Run(single("NMU", 2), SingleModule(*RANGES["U[1,2)"]), NMU.recipe, seed=0).id)
+    16
+    """
+
+    model: Model
+    task: Task
+    recipe: Recipe
+    seed: int
+
+    @cached_property
+    def id(self) -> str:
+        """A stable name: the hash of everything the result depends on."""
+        return hashlib.sha256(self.json.encode()).hexdigest()[:16]
+
+    @cached_property
+    def json(self) -> str:
+        """The exact run as canonical JSON."""
+        content = {"model": self.model.content(), "task": plain(self.task), "recipe": plain(self.recipe)}
+        return json.dumps({**content, "seed": self.seed}, sort_keys=True, separators=(",", ":"))
+
+    @property
+    def structure(self) -> tuple[object, ...]:
+        """Runs of equal structure train as one cohort; learning rates and ranges are numbers and may differ."""
+        recipe = plain(self.recipe)
+        recipe["optimiser"].pop("rate")
+        model = json.dumps(self.model.content(), sort_keys=True)
+        return (model, self.task.structure, json.dumps(recipe, sort_keys=True))
+
+
+def plain(value: Any) -> Any:
+    """Dataclasses as nested dictionaries of plain values, with their class names."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        fields = {f.name: plain(getattr(value, f.name)) for f in dataclasses.fields(value) if f.compare}
+        return {"kind": type(value).__name__, **fields}
+    if isinstance(value, Mapping):
+        return {str(k): plain(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(v) for v in value]
+    return value
