@@ -1,0 +1,230 @@
+"""The traced graph, interpreted with numpy arrays of values.
+
+Views, slices, `cat`, even in-place `copy_` are numpy's own. A long axis (the samples; the features of a wide layer) has
+size one in these arrays; short axes are unrolled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch.fx import Node
+
+from .affine import Arithmetic, Entry, Matrix
+from .errors import Unsupported
+from .trace import Trace
+from .values import Graph, Value, Varies
+
+Array = Any  # a numpy array of dtype object that holds entries
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """A tensor: its entries with long axes shrunk to one, and the shape torch sees."""
+
+    array: Array
+    shape: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Where the step's inputs come from: shapes by name, draws with a sample axis or without."""
+
+    state: dict[str, tuple[int, ...]]
+    consts: dict[str, tuple[int, ...]]
+    draws: dict[str, tuple[int, ...]]
+    clock: tuple[str, ...]
+    seed_consts: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Program:
+    """What is to be computed: new state by flat address, and metrics."""
+
+    graph: Graph
+    stores: list[tuple[Value, Value]]  # (state leaf, its new value)
+    metrics: list[Value]
+    features: int  # length of the long feature axis, 1 if there is none
+    samples: int
+
+
+class Lowering:
+    """Holds the long axes and builds entries; rules are functions of it."""
+
+    def __init__(self, samples: int, features: int | None) -> None:
+        self.samples = samples
+        self.features = features
+        self.graph = Graph()
+        self.arithmetic = Arithmetic(self.graph)
+        self.shape: Any = ()  # of the operation being lowered
+
+    def axis(self, size: int) -> Varies:
+        """Which long axis a dimension of this size is, if any."""
+        if size == self.samples:
+            return Varies.SAMPLE
+        return Varies.FEATURE if size == self.features else Varies.NOWHERE
+
+    def short(self, shape: Sequence[int]) -> tuple[int, ...]:
+        """A shape with its long axes shrunk to one."""
+        return tuple(1 if self.axis(size) else size for size in shape)
+
+    def map(self, function: Callable[..., Entry], *args: Any) -> Lowered:
+        """Applies a function of entries elementwise, with broadcasting, to tensors and numbers."""
+        arrays = [self.tensor(a).array for a in args]
+        return Lowered(boxed(np.frompyfunc(function, len(arrays), 1)(*arrays)), self.shape)
+
+    def apply(self, op: str, *args: Any) -> Lowered:
+        """A primitive operation, elementwise."""
+        return self.map(lambda *entries: self.graph.apply(op, *(self.plain(op, e) for e in entries)), *args)
+
+    def plain(self, op: str, entry: Entry) -> Value:
+        """The entry if it is an ordinary value."""
+        if isinstance(entry, Value):
+            return entry
+        raise Unsupported(op, "acts on a value with two long axes (features x samples) that is not affine")
+
+    def real(self, entry: Entry) -> Entry:
+        """The entry as a float: arithmetic on booleans counts."""
+        return self.graph.apply("float", entry) if isinstance(entry, Value) and entry.kind == "bool" else entry
+
+    def truth(self, entry: Entry) -> Value:
+        """The entry as a boolean."""
+        value = self.plain("a logical operation", entry)
+        return value if value.kind == "bool" else self.graph.apply("ne", value, self.graph.constant(0.0))
+
+    def tensor(self, a: Any) -> Lowered:
+        """A tensor as it is, a number as a constant tensor without axes."""
+        return a if isinstance(a, Lowered) else Lowered(boxed(self.graph.constant(a)), ())
+
+    def constant(self, tensor: torch.Tensor) -> Lowered:
+        """A tensor the step brought along; it must not vary along a long axis."""
+        if any(self.axis(size) for size in tensor.shape):
+            raise Unsupported(
+                "a constant tensor", f"of shape {tuple(tensor.shape)} has a long axis: pass it as a const"
+            )
+        kind = bool if tensor.dtype == torch.bool else float
+        return Lowered(boxed(np.frompyfunc(lambda x: self.graph.constant(kind(x)), 1, 1)(tensor.numpy())), tensor.shape)
+
+
+def boxed(x: Any) -> Array:
+    """An object array, also of a single entry."""
+    if isinstance(x, np.ndarray):
+        return x
+    array = np.empty((), dtype=object)
+    array[()] = x
+    return array
+
+
+def lower(trace: Trace, inputs: Inputs, samples: int, features: int | None) -> Program:
+    """Interprets the trace.
+
+    Args:
+        features: the size that counts as the long feature axis; None unrolls every feature.
+
+    Raises:
+        Unsupported: names the operation that has no rule, or the hazard.
+    """
+    from .rules import RULES
+
+    lowering = Lowering(samples, features)
+    leaves = iter(_leaves(lowering, inputs))
+    known: dict[Node, Any] = {}
+    for node in trace.module.graph.nodes:
+        if node.op == "placeholder":
+            known[node] = next(leaves)
+        elif node.op == "get_attr":
+            known[node] = lowering.constant(getattr(trace.module, node.target))
+        elif node.op == "call_function":
+            known[node] = _call(lowering, RULES, node, known)
+    outputs = next(n for n in trace.module.graph.nodes if n.op == "output").args[0]
+    results = [known[node].array for node in outputs]
+    old = dict(zip(inputs.state, _leaves(lowering, inputs), strict=False))
+    stores: list[tuple[Value, Value]] = []
+    for name, new in zip(trace.state, results, strict=False):
+        broadcast = np.broadcast_to(new, old[name].array.shape)
+        stores += [
+            (leaf, lowering.plain(name, v)) for leaf, v in zip(old[name].array.flat, broadcast.flat, strict=True)
+        ]
+    metrics = [lowering.plain("a metric", array[()]) for array in results[len(trace.state) :]]
+    stores = [(leaf, value) for leaf, value in stores if leaf is not value]
+    return Program(lowering.graph, stores, metrics, features or 1, samples)
+
+
+def _call(lowering: Lowering, rules: dict[str, Callable[..., Any]], node: Node, known: dict[Node, Any]) -> Any:
+    name = str(node.target)
+    if getattr(node.target, "__name__", "") == "getitem":
+        return known[node.args[0]][node.args[1]]  # type: ignore[index]
+    rule = rules.get(name) or rules.get(name.rsplit(".", 1)[0])
+    if rule is None:
+        raise Unsupported(name, "has no native rule")
+    meta = node.meta["val"]
+    for tensor in meta if isinstance(meta, (list, tuple)) else [meta]:
+        if tensor.dtype not in (torch.float32, torch.bool, torch.int64):
+            raise Unsupported(name, f"computes in {tensor.dtype}; native steps are float32")
+    lowering.shape = [tuple(m.shape) for m in meta] if isinstance(meta, (list, tuple)) else tuple(meta.shape)
+    args = torch.fx.node.map_arg(node.args, lambda n: known[n])
+    kwargs = torch.fx.node.map_arg(node.kwargs, lambda n: known[n])
+    try:
+        return rule(lowering, *args, **kwargs)
+    except Unsupported as error:
+        raise error if "aten." in error.op else Unsupported(name, f"({error.op}) {error.why}") from error
+
+
+def _leaves(lowering: Lowering, inputs: Inputs) -> list[Lowered]:
+    """The inputs of the step, in the order of the trace."""
+    leaves: list[Lowered] = []
+    offset = 0
+    for name, shape in inputs.state.items():
+        leaves.append(_lanes(lowering, "state", name, shape, offset, Varies.RUN | Varies.STEP))
+        offset += int(np.prod(shape))
+    offset = 0
+    for name, shape in inputs.consts.items():
+        varies = Varies.NOWHERE if name in inputs.seed_consts else Varies.RUN
+        leaves.append(_lanes(lowering, "const", name, shape, offset, varies))
+        offset += int(np.prod(shape))
+    for index, (name, shape) in enumerate(inputs.draws.items()):
+        leaves.append(_draw(lowering, index, name, shape))
+    for index, _ in enumerate(inputs.clock):
+        leaves.append(Lowered(boxed(lowering.graph.make("clock", data=index, varies=Varies.STEP)), ()))
+    return leaves
+
+
+def _lanes(lowering: Lowering, op: str, name: str, shape: tuple[int, ...], offset: Any, varies: Varies) -> Lowered:
+    """A tensor without samples: entry i of run r lies at number `offset + i` of lane r."""
+    if lowering.samples in shape:
+        hint = f"has an axis of {lowering.samples}, the number of samples: the two cannot be told apart"
+        raise Unsupported(f"{op} '{name}'", hint)
+    if sum(size == lowering.features for size in shape) > 1:
+        raise Unsupported(f"{op} '{name}'", f"of shape {shape} has two long axes")
+    strides = [int(np.prod(shape[d + 1 :])) for d in range(len(shape))]
+    stride = sum(s for s, size in zip(strides, shape, strict=True) if size == lowering.features)
+    axis = Varies.FEATURE if stride else Varies.NOWHERE
+    array = np.empty(lowering.short(shape), dtype=object)
+    for index in np.ndindex(array.shape):
+        base = sum(i * s for i, s in zip(index, strides, strict=True))
+        place = (offset + base, stride) if isinstance(offset, int) else (*offset, base, stride)
+        array[index] = lowering.graph.make(op, data=place, varies=varies | axis)
+    return Lowered(array, shape)
+
+
+def _draw(lowering: Lowering, draw: int, name: str, shape: tuple[int, ...]) -> Lowered:
+    """Uniforms: rows of samples, a matrix of features x samples, or one number per run and entry."""
+    if lowering.samples not in shape:
+        return _lanes(lowering, "draw", name, shape, (draw,), Varies.STEP)
+    if shape.index(lowering.samples) != len(shape) - 1 or shape.count(lowering.samples) > 1:
+        why = f"of shape {shape} must have the samples as its last axis and no other axis of {lowering.samples}"
+        raise Unsupported(f"draw '{name}'", why)
+    strides = [int(np.prod(shape[d + 1 :])) for d in range(len(shape))]
+    stride = sum(s for s, size in zip(strides, shape, strict=True) if size == lowering.features)
+    array = np.empty(lowering.short(shape), dtype=object)
+    for index in np.ndindex(array.shape):
+        base = sum(i * s for i, s in zip(index, strides, strict=True))
+        if stride:
+            array[index] = lowering.arithmetic.matrix(Matrix(draw, base, stride))
+        else:
+            array[index] = lowering.graph.make("row", data=(draw, base), varies=Varies.STEP | Varies.SAMPLE)
+    return Lowered(array, shape)
