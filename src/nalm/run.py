@@ -98,7 +98,7 @@ def single(unit: str, inputs: int, outputs: int = 1, label: str | None = None, *
 
 @dataclass(frozen=True)
 class Run:
-    """One training run.
+    """One training run; it is evaluated every `every` steps, which changes what is recorded but not what is learned.
 
     >>> from nalm.tasks.arithmetic import RANGES, SingleModule
     >>> from nalm.units.nau import NMU
@@ -110,6 +110,7 @@ class Run:
     task: Task
     recipe: Recipe
     seed: int
+    every: int = 1_000
 
     @cached_property
     def id(self) -> str:
@@ -120,7 +121,7 @@ class Run:
     def json(self) -> str:
         """The exact run as canonical JSON."""
         content = {"model": self.model.content(), "task": plain(self.task), "recipe": plain(self.recipe)}
-        return json.dumps({**content, "seed": self.seed}, sort_keys=True, separators=(",", ":"))
+        return json.dumps({**content, "seed": self.seed, "every": self.every}, sort_keys=True, separators=(",", ":"))
 
     @property
     def structure(self) -> tuple[object, ...]:
@@ -128,7 +129,7 @@ class Run:
         recipe = plain(self.recipe)
         recipe["optimiser"].pop("rate")
         model = json.dumps(self.model.content(), sort_keys=True)
-        return (model, self.task.structure, json.dumps(recipe, sort_keys=True))
+        return (model, self.task.structure, json.dumps(recipe, sort_keys=True), self.every)
 
 
 def plain(value: Any) -> Any:

@@ -73,7 +73,6 @@ class Task:
         """A short name for tables, for example "mul"."""
 
 
-def kinds(task: Task) -> tuple[str, str, int]:
-    """The part of a task's structure that its distributions decide."""
-    width = task.train.numbers(task.in_features).shape[1]
-    return type(task.train).__name__, type(task.test).__name__, width
+def kind(task: Task) -> tuple[str, int]:
+    """The part of a task's structure that its training distribution decides."""
+    return type(task.train).__name__, task.train.numbers(task.in_features).shape[1]

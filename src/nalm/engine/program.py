@@ -27,6 +27,7 @@ from nalm.uniforms import Stream, normal_quantile, supplied
 from nalm.unit import Unit
 
 Tensors = dict[str, Tensor]
+Arrays = dict[str, np.ndarray]
 Shape = tuple[int, ...]
 EVALUATION_SEED = 0  # validation and test inputs are the same for all runs
 

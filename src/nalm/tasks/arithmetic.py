@@ -18,7 +18,7 @@ from torch import Tensor
 from nalm.distribution import Distribution, Uniform, Union
 from nalm.find import nearest
 from nalm.scalar import Scalar
-from nalm.task import Task, kinds
+from nalm.task import Task, kind
 
 EPSILON = 1e-5
 FLAT = 1e-5
@@ -97,7 +97,7 @@ class _Subsets(Task):
 
     @property
     def structure(self) -> tuple[object, ...]:
-        return (type(self).__name__, self.name, self.inputs, self.size == 1 and self._used == self.inputs, *kinds(self))
+        return (type(self).__name__, self.name, self.inputs, self.size == 1 and self._used == self.inputs, *kind(self))
 
     def members(self, seed: int) -> list[range]:
         """The inputs each operand sums."""

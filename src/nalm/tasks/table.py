@@ -93,7 +93,7 @@ class Table(Task):
 
     @property
     def structure(self) -> tuple[object, ...]:
-        return (type(self).__name__, self.outputs, tuple(self.train.values.shape), tuple(self.test.values.shape))
+        return (type(self).__name__, self.outputs, tuple(self.train.values.shape))
 
     def sample(self, u: Tensor, numbers: Tensor, selection: Tensor, part: Distribution) -> tuple[Tensor, Tensor]:
         rows = part.quantile(u, numbers)
