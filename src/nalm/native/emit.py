@@ -53,6 +53,7 @@ class Emitter:
         self.samples = plan.program.samples
         self.w = Writer(_SIGNATURE, "#0")
         self.scalars: Names = {}
+        self.row_align = 64 if self.samples % LANES == 0 else 4
 
     def kernel(self) -> str:
         """The text of the kernel function."""
@@ -121,10 +122,10 @@ class Emitter:
         if value.op == "sum_samples":
             return w.load(w.at("%scratch", self.layout.lanes[value]))
         if value.op in ("state", "const", "draw"):
-            return w.load(self._lane_address(value, None))
+            return w.load(self.lane_address(value, None))
         return instruction(w, value, [self._scalar(a) for a in value.args])
 
-    def _lane_address(self, leaf: Value, feature: str | None) -> str:
+    def lane_address(self, leaf: Value, feature: str | None) -> str:
         """Of an input without samples, at a feature or at none."""
         w = self.w
         if leaf.op == "draw":
@@ -138,7 +139,7 @@ class Emitter:
     def _keep(self, value: Value, name: str, address: str) -> None:
         if value.kind == "bool":
             name = self.w.op(f"select {BITS} {name}, {FLOATS} {splat(1.0)}, {FLOATS} {splat(0.0)}")
-        self.w.store(name, address, align=64 if self.samples % LANES == 0 else 4)
+        self.w.store(name, address, align=self.row_align)
 
     def _recall(self, value: Value, name: str) -> str:
         return name if value.kind == "float" else self.w.op(f"fcmp une {FLOATS} {name}, {splat(0.0)}")
@@ -195,19 +196,20 @@ class Emitter:
             for value in loop.ordered:
                 names[value] = instruction(w, value, [self._feature(a, names, f) for a in value.args])
                 if value in self.layout.wide:
-                    self._keep(value, names[value], self._wide(value, f))
+                    self._keep(value, names[value], self.wide_address(value, f))
             for value in self.layout.wide:
                 if value.op == "constant":
-                    w.store(constant(value), self._wide(value, f))
+                    w.store(constant(value), self.wide_address(value, f))
             for value, slot in sums.items():
                 self._accumulate(slot, [self._feature(a, names, f) for a in value.args])
             new = [(leaf, self._feature(value, names, f)) for leaf, value in loop.stores]
             for leaf, name in new:
-                w.store(name, self._lane_address(leaf, f))
+                w.store(name, self.lane_address(leaf, f))
         for value, slot in sums.items():
             self.scalars[value] = w.load(slot)
 
-    def _wide(self, value: Value, f: str) -> str:
+    def wide_address(self, value: Value, f: str) -> str:
+        """Where the lanes of a buffered value lie at a feature."""
         w = self.w
         return w.at(w.at("%scratch", self.layout.wide[value]), w.op(f"mul i64 {f}, {LANES}"))
 
@@ -215,7 +217,7 @@ class Emitter:
         if value.op == "constant":
             return constant(value)
         if value not in names:
-            address = self._lane_address(value, f) if value.op in ("state", "const", "draw") else self._wide(value, f)
+            address = self.lane_address(value, f) if value.op in ("state", "const", "draw") else self.wide_address(value, f)
             names[value] = self._recall(value, self.w.load(address))
         return names[value]
 
@@ -253,7 +255,7 @@ class Emitter:
             for value, slot in sums.items():
                 self._accumulate(slot, [self._masked(self._row(a, names, place, s), mask) for a in value.args])
         for value, slot in sums.items():
-            self._deposit(value, self.horizontal(w.load(slot)), lanes)
+            self._give(value, self.horizontal(w.load(slot)), lanes)
 
     def _row(self, value: Value, names: Names, place: Place, s: str) -> str:
         if value.op == "constant":
@@ -266,7 +268,7 @@ class Emitter:
                 address = w.at(start, w.op(f"add i64 {place.chunk}, {s}"))
             else:
                 address = self._row_address(value, place, s)
-            names[value] = self._recall(value, w.load(address, align=64 if self.samples % LANES == 0 else 4))
+            names[value] = self._recall(value, w.load(address, align=self.row_align))
         return names[value]
 
     def _row_address(self, value: Value, place: Place, s: str) -> str:
@@ -306,15 +308,17 @@ class Emitter:
             size = half
         return w.op(f"extractelement <1 x float> {vector}, i64 0")
 
-    def _deposit(self, value: Value, total: str, lanes: tuple[str, str]) -> None:
+    def _give(self, value: Value, total: str, lanes: tuple[str, str]) -> None:
         """Gives a sum over samples to the lanes it belongs to."""
-        w = self.w
-        start = w.at("%scratch", self.layout.lanes[value])
-        with w.loop(*lanes) as lane:
-            address = w.at(start, lane)
-            if self.samples > CHUNK:
-                total = w.op(f"fadd float {w.load(address, 'float', 4)}, {total}")
-            w.store(total, address, "float", 4)
+        start = self.w.at("%scratch", self.layout.lanes[value])
+        with self.w.loop(*lanes) as lane:
+            self.deposit(self.w.at(start, lane), total)
+
+    def deposit(self, address: str, total: str) -> None:
+        """Writes the sum over a chunk of samples, or adds it to those of earlier chunks."""
+        if self.samples > CHUNK:
+            total = self.w.op(f"fadd float {self.w.load(address, 'float', 4)}, {total}")
+        self.w.store(total, address, "float", 4)
 
 
 def functions_used(plan: Plan) -> set[str]:

@@ -25,7 +25,7 @@ from .text import LANES
 from .trace import Shapes, Step, Trace, trace
 
 Floats = NDArray[np.float32]
-_WIDE = 1 << 30  # features beyond this many are looped over, if the step allows it
+_WIDE = 32  # features beyond this many are looped over, if the step allows it
 _ATTRIBUTES = 'attributes #0 = { nounwind "prefer-vector-width"="512" "min-legal-vector-width"="512" }\n'
 
 

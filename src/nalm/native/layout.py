@@ -12,6 +12,7 @@ from .text import LANES
 from .values import Value, Varies
 
 CHUNK = 128  # samples that the loops of one level finish before they turn to the next
+TILE = 64  # samples a matrix product works on at once; rows are padded to whole tiles
 _DRAW_BYTES = 256 * 1024  # of uniforms a tile may hold: about what a second-level cache keeps
 
 
@@ -56,18 +57,18 @@ def layout(plan: Plan, draws: dict[str, tuple[int, ...]]) -> Layout:
     wide: dict[Value, int] = {}
     rows: dict[Value, Buffer] = {}
     counts = [-(-int(np.prod(shape)) // BLOCK) * BLOCK for shape in draws.values()]
-    pitch = sum(counts) + BLOCK  # a vector may be read past the last row
+    pitch = sum(counts) + TILE  # a vector may be read past the last row
     slots = int(np.clip(_DRAW_BYTES // (4 * pitch), 1, LANES))
     for value, levels in sorted(plan.buffered.items(), key=lambda item: item[0].uid):
         if not value.varies & Varies.SAMPLE:
             wide[value] = take(features * LANES)
         if not value.varies & Varies.FEATURE:
             whole = len(levels) > 1
-            length = -(-(samples if whole else min(samples, CHUNK)) // LANES) * LANES
+            length = -(-(samples if whole else min(samples, CHUNK)) // TILE) * TILE
             units = LANES if value.varies & Varies.RUN else slots if whole else 1
             rows[value] = Buffer(take(units * length), length if units > 1 else 0, whole)
     starts = [take(count) for count in counts]
-    take(BLOCK)
+    take(TILE)
     cursor += (slots - 1) * pitch
     lane_draws = [-1 if samples in shape else take(int(np.prod(shape)) * LANES) for shape in draws.values()]
     return Layout(cursor, slots, lanes, wide, rows, starts, pitch, lane_draws)

@@ -158,7 +158,10 @@ def _call(lowering: Lowering, rules: dict[str, Callable[..., Any]], node: Node, 
     name = str(node.target)
     if getattr(node.target, "__name__", "") == "getitem":
         return known[node.args[0]][node.args[1]]  # type: ignore[index]
-    rule = rules.get(name) or rules.get(name.rsplit(".", 1)[0])
+    base = name.rsplit(".", 1)[0]
+    rule = rules.get(base)
+    if rule is None and base.endswith("_") and base[:-1] in rules:
+        rule = _in_place(rules[base[:-1]])
     if rule is None:
         raise Unsupported(name, "has no native rule")
     meta = node.meta["val"]
@@ -172,6 +175,16 @@ def _call(lowering: Lowering, rules: dict[str, Callable[..., Any]], node: Node, 
         return rule(lowering, *args, **kwargs)
     except Unsupported as error:
         raise error if "aten." in error.op else Unsupported(name, f"({error.op}) {error.why}") from error
+
+
+def _in_place(rule: Callable[..., Lowered]) -> Callable[..., Lowered]:
+    """An operation that overwrites its first argument; every view of it sees the change."""
+
+    def overwrite(lowering: Lowering, target: Lowered, *args: Any, **kwargs: Any) -> Lowered:
+        target.array[...] = rule(lowering, target, *args, **kwargs).array
+        return target
+
+    return overwrite
 
 
 def _leaves(lowering: Lowering, inputs: Inputs) -> list[Lowered]:
