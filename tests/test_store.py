@@ -337,15 +337,18 @@ def test_merge_checks_every_source_before_it_touches_the_target(path: Path, tmp_
 
 # ---------------------------------------------------------------------------------------------- many writers, kill -9
 
-WRITER = """
-import sys, time
+# The store without the rest of the library: five imports of torch would take longer than the test.
+WRITER = f"""
+import sys, time, types
+sys.modules["nalm"] = package = types.ModuleType("nalm")
+package.__path__ = [{str(Path(store_module.__file__).parent)!r}]
 from nalm.store import Store
 path, first, count = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 print("ready", flush=True)
 sys.stdin.readline()
 with Store(path) as store:
-    for id in store.missing([f"run-{seed}" for seed in range(first, first + count)]):
-        store.add([{"id": id, "seed": int(id[4:]), "details": {"text": "x" * 500}}])
+    for id in store.missing(["run-" + str(seed) for seed in range(first, first + count)]):
+        store.add([dict(id=id, seed=int(id[4:]), details="x" * 500)])
         print(id, flush=True)  # only what was committed is claimed
         time.sleep(0.001)
 """
