@@ -1,4 +1,4 @@
-"""Reading a trained unit: weights on the grid become an exact expression, anything else keeps its decimals and says so."""
+"""Reading a trained unit: weights on the grid become an exact expression, others keep their decimals and it says so."""
 
 from __future__ import annotations
 

@@ -9,10 +9,12 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 
-def subclasses(base: type) -> Iterator[type]:
+def subclasses(base: type[T]) -> Iterator[type[T]]:
     """All classes below `base`, depth first."""
     for child in base.__subclasses__():
         yield child

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -21,6 +22,8 @@ class Guide:
     def __init__(
         self, model: nn.Module, optimizer: torch.optim.Optimizer, recipe: Recipe | None, steps: int | None
     ) -> None:
+        if steps is not None and steps < 1:
+            raise ValueError(f"nalm.guide: steps is {steps}; it needs the number of steps you will train.")
         self._units: list[tuple[Unit, Recipe]] = []
         for module in model.modules():
             if isinstance(module, Unit) and module.weights:
@@ -35,7 +38,7 @@ class Guide:
         optimizer.register_step_post_hook(self._after)
 
     def penalty(self) -> Tensor:
-        """The penalty of this step, to be added to the loss: a scalar, summed over units (and runs, if there are any)."""
+        """The penalty of this step, to be added to the loss: a scalar, summed over units (and over runs)."""
         self._asked += 1
         if self.step == 0 and self._asked == _PATIENCE:
             warnings.warn(
@@ -57,17 +60,19 @@ class Guide:
         """Tell the guide your validation error; iNALU's penalty waits until it is below 1. Optional."""
         self.validation_error = validation_error
 
+    @torch.no_grad()
     def _before(self, *_: Any) -> None:
         for unit, recipe in self._units:
-            parameters = [p for p in unit.parameters(recurse=False) if p.grad is not None]
+            gradients = [p.grad for p in unit.parameters(recurse=False) if p.grad is not None]
             if recipe.clip.norm is not None:
-                nn.utils.clip_grad_norm_(parameters, recipe.clip.norm)
+                _clip_norm_(gradients, recipe.clip.norm, unit.runs)
             if recipe.clip.value is not None:
-                nn.utils.clip_grad_value_(parameters, recipe.clip.value)
+                for gradient in gradients:
+                    gradient.clamp_(-recipe.clip.value, recipe.clip.value)
             if recipe.gradient_noise:
                 deviation = math.sqrt(recipe.gradient_noise / (1 + self.step) ** 0.55)
-                for parameter in parameters:
-                    parameter.grad = parameter.grad + deviation * torch.randn_like(parameter)  # type: ignore[operator]
+                for gradient in gradients:
+                    gradient.add_(torch.randn_like(gradient), alpha=deviation)
 
     def _after(self, *_: Any) -> None:
         for unit, _recipe in self._units:
@@ -84,11 +89,23 @@ class Guide:
         self.validation_error = float(state["validation_error"])
 
 
+def _clip_norm_(gradients: Sequence[Tensor], largest: float, runs: tuple[int, ...]) -> None:
+    """`torch.nn.utils.clip_grad_norm_`, for each run of a cohort by itself."""
+    flat = [gradient.reshape(*runs, -1) for gradient in gradients]
+    if not flat:
+        return
+    norm = torch.cat(flat, -1).norm(dim=-1)  # (*runs,)
+    factor = (largest / (norm + 1e-6)).clamp(max=1)
+    for gradient in gradients:
+        gradient.mul_(factor.reshape(*runs, *[1] * (gradient.dim() - len(runs))))
+
+
 def guide(
     model: nn.Module, optimizer: torch.optim.Optimizer, recipe: Recipe | None = None, steps: int | None = None
 ) -> Guide:
     """Train the units inside `model` as their papers do: projection, clipping and gradient noise happen around
-    `optimizer.step()`, the scheduled penalty is added to your loss.
+    `optimizer.step()`, the scheduled penalty is added to your loss. Redrawing the weights of a stuck unit (iNALU) is
+    left to you: `unit.reset_parameters()`.
 
     Args:
         model: anything that contains units, at any depth.

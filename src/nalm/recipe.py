@@ -28,10 +28,10 @@ class Constant:
 
     value: float
 
-    def at(self, step: int) -> float:
+    def at(self, step: int) -> float:  # noqa: ARG002
         return self.value
 
-    def scaled(self, factor: float) -> Constant:
+    def scaled(self, factor: float) -> Constant:  # noqa: ARG002
         return self
 
 
@@ -46,6 +46,10 @@ class Ramp:
     to: float
     start: int
     end: int
+
+    def __post_init__(self) -> None:
+        if not self.start < self.end:
+            raise ValueError(f"{self} has no length; it needs start < end.")
 
     def at(self, step: int) -> float:
         return self.to * min(max((step - self.start) / (self.end - self.start), 0.0), 1.0)

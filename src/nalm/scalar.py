@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from fractions import Fraction
 from typing import Any
 
 Scalar = Any
-"""A float, an int or a SymPy expression."""
+"""An int, a Fraction, a float or a SymPy expression."""
 
 
 def symbolic(x: Scalar) -> bool:
     """True for anything that is not a plain number."""
-    return not isinstance(x, (int, float))
+    return not isinstance(x, (int, float, Fraction))
 
 
 def whole(w: Scalar) -> bool:

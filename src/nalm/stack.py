@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import cast
 
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call, vmap
 
 from nalm.scalar import Scalar, dot, sigmoid
+from nalm.start import constant, glorot_bound, uniform_within
 from nalm.unit import Unit
-from nalm.weight import LOGISTIC, Weight, constant, glorot_bound, to_grid, uniform_within
+from nalm.weight import LOGISTIC, Weight, free
 
 
 def _same_runs(owner: str, units: Sequence[Unit]) -> tuple[int, ...]:
@@ -34,11 +37,13 @@ class Chain(Unit):
     torch.Size([5, 1])
     """
 
+    layers: Sequence[Unit]
+
     def __init__(self, *units: Unit) -> None:
         if not units:
             raise ValueError("Chain needs at least one unit.")
         runs = _same_runs("Chain", units)
-        for before, after in zip(units, units[1:], strict=False):
+        for before, after in pairwise(units):
             if after.in_features not in (0, before.out_features):
                 raise ValueError(
                     f"Chain: {type(before).__name__} gives {before.out_features} outputs, "
@@ -46,7 +51,7 @@ class Chain(Unit):
                 )
         super().__init__(max(units[0].in_features, 1), units[-1].out_features, runs)
         self.in_features = units[0].in_features
-        self.layers = nn.ModuleList(units)
+        self.layers = cast("Sequence[Unit]", nn.ModuleList(units))
 
     def compute(self, x: Tensor) -> Tensor:
         for layer in self.layers:
@@ -89,7 +94,7 @@ class Gated(_Pair):
     torch.Size([5, 2])
     """
 
-    g = Weight("out", start=constant(0.0), grid=(0, 1), link=LOGISTIC, pulls=(to_grid,), counts=False)
+    g = Weight("out", start=constant(0.0), grid=(0, 1), link=LOGISTIC, counts=False)
 
     def compute(self, x: Tensor) -> Tensor:
         g = self.g.unsqueeze(-1)
@@ -107,7 +112,7 @@ class InputGated(_Pair):
     torch.Size([5, 2])
     """
 
-    G = Weight("out in", start=uniform_within(glorot_bound), pulls=(), counts=False)
+    G = free("out in", uniform_within(glorot_bound))
 
     def gate(self, x: Tensor) -> Tensor:
         """The gate's value, `(*runs, in, samples)` to `(*runs, out, samples)`."""
@@ -206,7 +211,7 @@ class Foreign(Unit):
                     self._parameters[flat].view(-1, *value.shape)[index].copy_(value)  # type: ignore[union-attr]
 
     def compute(self, x: Tensor) -> Tensor:
-        parameters = {name: self._parameters[flat] for flat, name in self._names.items()}
+        parameters = {name: cast(Tensor, self._parameters[flat]) for flat, name in self._names.items()}
 
         def one(p: dict[str, Tensor], samples: Tensor) -> Tensor:
             result: Tensor = functional_call(self._module[0].train(self.training), p, (samples.mT,))

@@ -79,6 +79,16 @@ def uniforms(seed: Tensor | int, stream: int, step: Tensor | int, shape: Sequenc
     return ((flat >> 8).to(torch.float32) * 2.0**-24).reshape(*seeds.shape, *shape)
 
 
+def seeds_of(seed: Tensor | Sequence[int] | int | None, runs: tuple[int, ...]) -> Tensor:
+    """One seed per run: given ones, one for all, or, if there is none, seeds from torch's global generator."""
+    if seed is None:
+        return torch.randint(2**32, runs, dtype=torch.int64)
+    seeds = torch.as_tensor(seed, dtype=torch.int64)
+    if seeds.dim() and tuple(seeds.shape) != runs:
+        raise ValueError(f"Seeds have shape {tuple(seeds.shape)}; give one number, or one per run: {runs}.")
+    return seeds.expand(runs)
+
+
 def normal_quantile(u: Tensor) -> Tensor:
     """The inverse normal CDF in plain float32 operations, so that any engine can run it (error below 3e-6 sd).
 
@@ -90,10 +100,14 @@ def normal_quantile(u: Tensor) -> Tensor:
     return 2**0.5 * x * torch.where(w < 5, _polynomial(_CENTRE, near), _polynomial(_TAIL, far))
 
 
-_CENTRE = (2.81022636e-8, 3.43273939e-7, -3.5233877e-6, -4.39150654e-6, 2.1858087e-4, -1.25372503e-3, -4.17768164e-3)
-_CENTRE += (0.246640727, 1.50140941)
-_TAIL = (-2.00214257e-4, 1.00950558e-4, 1.34934322e-3, -3.67342844e-3, 5.73950773e-3, -7.6224613e-3, 9.43887047e-3)
-_TAIL += (1.00167406, 2.83297682)
+_CENTRE = (
+    *(2.81022636e-8, 3.43273939e-7, -3.5233877e-6, -4.39150654e-6, 2.1858087e-4, -1.25372503e-3, -4.17768164e-3),
+    *(0.246640727, 1.50140941),
+)
+_TAIL = (
+    *(-2.00214257e-4, 1.00950558e-4, 1.34934322e-3, -3.67342844e-3, 5.73950773e-3, -7.6224613e-3, 9.43887047e-3),
+    *(1.00167406, 2.83297682),
+)
 
 
 def _polynomial(coefficients: Sequence[float], x: Tensor) -> Tensor:

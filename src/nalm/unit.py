@@ -16,10 +16,13 @@ from typing import Any, ClassVar, Self, final
 import torch
 from torch import Tensor, nn
 
+from nalm.form import Form
+from nalm.layout import check_input, features_last, samples_last
 from nalm.recipe import Recipe
 from nalm.scalar import Scalar
-from nalm.uniforms import Stream, uniforms
-from nalm.weight import Fan, Weight, to_grid
+from nalm.start import Fan
+from nalm.uniforms import Stream, seeds_of, uniforms
+from nalm.weight import Weight, to_grid
 
 
 class Unit(nn.Module):
@@ -41,11 +44,14 @@ class Unit(nn.Module):
     operations: ClassVar[str] = ""
     negatives: ClassVar[bool] = True
     recipe: ClassVar[Recipe] = Recipe()
+    form: ClassVar[Form | None] = None  # what it learns, for nalm.LocalGaussNewton
     beside: ClassVar[bool] = False  # inner units stand side by side, not on top of each other
     _declared: ClassVar[Mapping[str, Weight]] = {}
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
+        if "forward" in vars(cls):
+            raise TypeError(f"{cls.__name__}: write compute(x) on (*runs, in, samples); forward follows from it.")
         own = {name: value for name, value in vars(cls).items() if isinstance(value, Weight)}
         for weight in own.values():
             weight.check(cls.__name__)
@@ -78,7 +84,7 @@ class Unit(nn.Module):
     def compute(self, x: Tensor) -> Tensor:
         """The forward pass, `(*runs, in, samples)` to `(*runs, out, samples)`."""
 
-    def formula(self, x: Sequence[Scalar]) -> list[Scalar]:
+    def formula(self, x: Sequence[Scalar]) -> list[Scalar]:  # noqa: ARG002
         """The same in eval mode on plain numbers or symbols, one list of inputs to one list of outputs."""
         raise TypeError(f"{type(self).__name__} has no formula: it cannot be read as an expression.")
 
@@ -87,32 +93,14 @@ class Unit(nn.Module):
 
     # -- final: shapes and parameters ----------------------------------------------------------------------------
 
-    @final
     def forward(self, x: Tensor) -> Tensor:
         """PyTorch's usual layout: `(..., in)` to `(..., out)`; with runs `(*runs, ..., in)`, or `(samples, in)` shared.
 
         A single layer takes any number of leading axes, like `torch.nn.Linear`.
         """
-        self._check_input(x)
-        lead = () if x.dim() <= 2 else tuple(x.shape[: len(self.runs)])
-        batch = tuple(x.shape[len(lead) : -1])
-        y = self.compute(x.reshape(*lead, -1, x.shape[-1]).mT)
-        return y.mT.reshape(*self.runs, *batch, y.shape[-2])
-
-    def _check_input(self, x: Tensor) -> None:
-        name = type(self).__name__
-        if not x.dtype.is_floating_point:
-            raise TypeError(f"{name} got {x.dtype} inputs; it needs floating point. Convert with x.float().")
-        if self.in_features and (x.dim() == 0 or x.shape[-1] != self.in_features):
-            raise ValueError(
-                f"{name}({self.in_features}, {self.out_features}) got inputs of shape {tuple(x.shape)}; "
-                f"the last axis needs {self.in_features} features."
-            )
-        if x.dim() > 2 and tuple(x.shape[: len(self.runs)]) != self.runs:
-            raise ValueError(
-                f"{name} with runs={self.runs} got inputs of shape {tuple(x.shape)}; "
-                f"they need to start with the runs axes, or be (samples, {self.in_features}) shared by all runs."
-            )
+        check_input(type(self).__name__, (self.in_features, self.out_features), self.runs, x)
+        inner, batch = samples_last(x, self.runs)
+        return features_last(self.compute(inner), self.runs, batch)
 
     @final
     def _create(self, name: str, weight: Weight) -> None:
@@ -120,14 +108,8 @@ class Unit(nn.Module):
         weight.__set_name__(type(self), name)
         weight.check(type(self).__name__)
         self.weights[name] = weight
-        sizes = [self._size(word) for word in weight.shape.split()]
         for parameter in weight.parameters:
-            self.register_parameter(parameter, nn.Parameter(torch.empty(*self.runs, *sizes)))
-
-    def _size(self, word: str) -> int:
-        factor, _, word = word.rpartition("*")
-        size: int = getattr(self, {"in": "in_features", "out": "out_features"}.get(word, word))
-        return size * int(factor or 1)
+            self.register_parameter(parameter, nn.Parameter(torch.empty(*self.runs, *weight.sizes(self))))
 
     @final
     def reset_parameters(self, seed: int | Sequence[int] | Tensor | None = None, attempt: int = 0) -> None:
@@ -135,15 +117,12 @@ class Unit(nn.Module):
 
         Equal seeds give equal weights, alone or in a cohort. `attempt` numbers redraws with the same seed.
         """
-        if seed is None:
-            seeds = torch.randint(2**32, self.runs, dtype=torch.int64)
-        else:
-            seeds = torch.as_tensor(seed, dtype=torch.int64).expand(self.runs)
-        for number, (unit, weight, index) in enumerate(self._raw_parameters()):
+        seeds = seeds_of(seed, self.runs)
+        raw = ((u, w, i) for u, w in self._declarations() for i in range(len(w.parameters)))
+        for number, (unit, weight, index) in enumerate(raw):
             start = weight.start[index] if isinstance(weight.start, tuple) else weight.start
             parameter = weight.raw(unit)[index]
-            own = parameter.shape[len(self.runs) :]
-            u = uniforms(seeds, Stream.WEIGHTS + (number << 8), attempt, own)
+            u = uniforms(seeds, Stream.WEIGHTS + (number << 8), attempt, parameter.shape[len(self.runs) :])
             with torch.no_grad():
                 parameter.copy_(start(u, Fan(unit.in_features, unit.out_features)))
         for unit in self.units():
@@ -158,10 +137,6 @@ class Unit(nn.Module):
     def _declarations(self) -> Iterator[tuple[Unit, Weight]]:
         return ((unit, weight) for unit in self.units() for weight in unit.weights.values())
 
-    @final
-    def _raw_parameters(self) -> Iterator[tuple[Unit, Weight, int]]:
-        return ((u, w, i) for u, w in self._declarations() for i in range(len(w.parameters)))
-
     # -- final: what follows from the weights --------------------------------------------------------------------
 
     @final
@@ -171,11 +146,10 @@ class Unit(nn.Module):
         for unit, weight in self._declarations():
             if not inner and unit is not self:
                 continue
-            raw = weight.raw(unit)
             for pull in weight.pulls:
                 if pull is to_grid and weight.grid is None:
                     continue
-                term = pull(weight, weight.value(*raw), raw)
+                term = pull(weight, weight.raw(unit))
                 terms[pull.__name__] = terms[pull.__name__] + term if pull.__name__ in terms else term
         return terms
 
@@ -203,17 +177,17 @@ class Unit(nn.Module):
     def boxes(self) -> Iterator[tuple[str, tuple[float, float]]]:
         """Names of the parameters that are projected after each step, with their boxes."""
         for path, module in self.named_modules():
-            if isinstance(module, Unit):
-                for weight in module.weights.values():
-                    if weight.box is not None and weight.keep in ("project", "both"):
-                        yield from ((f"{path}.{name}" if path else name, weight.box) for name in weight.parameters)
+            for weight in module.weights.values() if isinstance(module, Unit) else ():
+                if weight.projection is not None:
+                    yield from ((f"{path}.{name}".lstrip("."), weight.projection) for name in weight.parameters)
 
     @final
     @torch.no_grad()
     def project_(self) -> Self:
         """Put every weight back into its box, in place: call it after each optimiser step."""
+        parameters = dict(self.named_parameters())
         for name, box in self.boxes():
-            self.get_parameter(name).clamp_(*box)
+            parameters[name].clamp_(*box)
         return self
 
     @final
@@ -222,28 +196,13 @@ class Unit(nn.Module):
         """A copy whose weights lie on their grid; only those nearer than `within` are moved."""
         twin = copy.deepcopy(self)
         for unit, weight in twin._declarations():
-            if weight.grid is None:
-                continue
-            raw = weight.raw(unit)
-            value = weight.value(*raw)
-            move = weight.distance(value) <= within
-            for parameter, target in zip(raw, weight.link.raw(weight.nearest(value)), strict=True):
-                parameter.copy_(torch.where(move, target, parameter))
+            weight.snap_(unit, within)
         return twin
 
     @final
     def on_grid(self) -> bool:
         """Whether every weight lies on its grid, up to rounding; False if a weight has no grid."""
-        for _, weight, value in self._values():
-            tolerance = 4 * torch.finfo(value.dtype).eps
-            if weight.grid is None or bool((weight.distance(value) > tolerance).any()):
-                return False
-        return True
-
-    @final
-    def _values(self) -> Iterator[tuple[Unit, Weight, Tensor]]:
-        for unit, weight in self._declarations():
-            yield unit, weight, weight.value(*weight.raw(unit)).detach()
+        return all(bool(weight.on_grid(weight.value(*weight.raw(unit))).all()) for unit, weight in self._declarations())
 
     @final
     def value(self, name: str) -> Tensor:
@@ -256,27 +215,25 @@ class Unit(nn.Module):
         label = f"{type(self).__name__}.{name}"
         if self.runs:
             raise ValueError(f"{label}: a cohort of runs={self.runs} has no one formula; take one run out: unit[0].")
-        weight = self.weights[name]
-        value = weight.value(*weight.raw(self)).detach()
+        value = self.value(name).detach()
         if not bool(torch.isfinite(value).all()):
             raise ValueError(f"{label} holds NaN or infinity, so there is nothing to read; the training diverged.")
-        exact = weight.distance(value) <= 4 * torch.finfo(value.dtype).eps if weight.grid else None
-        return _nested(value, weight.nearest(value), exact)
+        return self.weights[name].numbers(value)
 
     @final
     def __getitem__(self, index: int | tuple[int, ...]) -> Self:
         """One run out of a cohort, as a layer of its own."""
+        depth = len(index) if isinstance(index, tuple) else 1
+        if depth > len(self.runs):
+            raise IndexError(f"{type(self).__name__} has runs={self.runs}; there is no run {index} to take out.")
         twin = copy.deepcopy(self)
         for unit in twin.units():
-            unit.runs = self.runs[1:] if isinstance(index, int) else self.runs[len(index) :]
-            for name, parameter in unit._parameters.items():
-                if parameter is not None:
-                    unit._parameters[name] = nn.Parameter(parameter.detach()[index].clone())
+            unit.runs = self.runs[depth:]
+            for name, parameter in unit.named_parameters(recurse=False):
+                unit._parameters[name] = nn.Parameter(parameter.detach()[index].clone())
         return twin
 
-    @final
-    def __iter__(self) -> Iterator[Self]:
-        raise TypeError(f"{type(self).__name__} is a layer, not a list; one run of a cohort is unit[i].")
+    __iter__ = None  # a layer is not a list, although a cohort can be indexed
 
     @final
     def extra_repr(self) -> str:
@@ -288,14 +245,3 @@ def _inner(module: nn.Module) -> Iterator[Unit]:
     """The units directly inside a module, through containers that are not units."""
     for child in module.children():
         yield from (child,) if isinstance(child, Unit) else _inner(child)
-
-
-def _nested(value: Tensor, nearest: Tensor, exact: Tensor | None) -> list[Any]:
-    if value.dim() > 1:
-        rows = range(value.shape[0])
-        return [_nested(value[r], nearest[r], None if exact is None else exact[r]) for r in rows]
-    numbers: list[Any] = value.tolist()
-    for i, number in enumerate(nearest.tolist()):
-        if exact is not None and bool(exact[i]):
-            numbers[i] = int(number) if float(number).is_integer() else number
-    return numbers

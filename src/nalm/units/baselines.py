@@ -1,4 +1,4 @@
-"""What arithmetic units are compared with: dense layers, an MLP, a product unit, a quadratic layer, an LSTM."""
+"""What arithmetic units are compared with: dense layers, an MLP and an LSTM here, older arithmetic in `classic`."""
 
 from __future__ import annotations
 
@@ -9,21 +9,23 @@ from itertools import pairwise
 import torch
 from torch import Tensor
 
-from nalm.scalar import Scalar, cos, dot, negative, pi, product, relu, sigmoid, symbolic, tanh, whole
+from nalm.scalar import Scalar, dot, relu, sigmoid, tanh
+from nalm.stack import Chain
+from nalm.start import Fan, constant, glorot_bound, uniform_within
 from nalm.unit import Unit
-from nalm.units.nau import tree_product
-from nalm.weight import Weight, constant, glorot_bound, uniform_within
+from nalm.units.classic import ProductUnit as ProductUnit
+from nalm.units.classic import Quadratic as Quadratic
+from nalm.weight import free
 
 MADSEN = "Baseline of Madsen and Johansen, Neural Arithmetic Units, ICLR 2020"
 
 
-def free(shape: str, start: object) -> Weight:
-    """A weight without a grid."""
-    return Weight(shape, start=start, pulls=(), counts=False)  # type: ignore[arg-type]
+def _he_bound(fan: Fan) -> float:
+    return math.sqrt(6 / fan.inputs)
 
 
-def _he_bound(fan: tuple[int, int]) -> float:
-    return math.sqrt(6 / fan[0])
+def _lstm_bound(fan: Fan) -> float:
+    return 1 / math.sqrt(fan.outputs)
 
 
 def _affine(unit: Unit, x: Sequence[Scalar]) -> list[Scalar]:
@@ -105,7 +107,7 @@ class ReLU6(Unit):
         return [relu(v, 6.0) for v in _affine(self, x)]
 
 
-class MLP(Unit):
+class MLP(Chain):
     r"""A multilayer perceptron with rectifiers.
 
     Formula: $y = L_n(\ldots \max(L_1(x), 0) \ldots)$ with affine layers L.
@@ -130,86 +132,9 @@ class MLP(Unit):
         seed: int | Sequence[int] | None = None,
         hidden: Sequence[int] = (100,),
     ) -> None:
-        super().__init__(in_features, out_features, runs)
         widths = [in_features, *hidden]
-        self.layers = torch.nn.ModuleList(
-            [*(ReLU(a, b, runs) for a, b in pairwise(widths)), Linear(widths[-1], out_features, runs)]
-        )
+        super().__init__(*(ReLU(a, b, runs) for a, b in pairwise(widths)), Linear(widths[-1], out_features, runs))
         self.reset_parameters(seed)
-
-    def compute(self, x: Tensor) -> Tensor:
-        for layer in self.layers:
-            x = layer.compute(x)
-        return x
-
-    def formula(self, x: Sequence[Scalar]) -> list[Scalar]:
-        values = list(x)
-        for layer in self.layers:
-            values = layer.formula(values)
-        return values
-
-
-class ProductUnit(Unit):
-    r"""Product unit: powers of the inputs, real part taken for negative ones.
-
-    Formula: $y_o = \prod_i |x_i|^{W_{oi}} \cos(\pi \sum_i W_{oi} [x_i < 0])$.
-    Reads as: a product of powers. A zero input under a negative exponent gives infinity.
-    Trained as: plain Adam; W starts Xavier uniform (no source states it).
-    Paper: Durbin and Rumelhart 1989.
-
-    >>> import torch
-    >>> ProductUnit(3, 1)(torch.ones(5, 3)).shape
-    torch.Size([5, 1])
-    """
-
-    paper = "Durbin and Rumelhart, Product Units, Neural Computation 1989"
-    operations = "* / powers"
-    W = Weight("out in", start=uniform_within(glorot_bound), grid=(-2, -1, 0, 1, 2))
-
-    def compute(self, x: Tensor) -> Tensor:
-        size = tree_product(torch.pow(x.abs().unsqueeze(-3), self.W.unsqueeze(-1)))
-        return size * torch.cos(self.W @ (math.pi * (x < 0).to(x.dtype)))
-
-    def formula(self, x: Sequence[Scalar]) -> list[Scalar]:
-        return [self._row(x, row) for row in self.numbers("W")]
-
-    def _row(self, x: Sequence[Scalar], row: Sequence[Scalar]) -> Scalar:
-        if any(symbolic(a) for a in x) and all(whole(w) for w in row):
-            return product(a**w for a, w in zip(x, row, strict=True))
-        size = product(abs(a) ** w for a, w in zip(x, row, strict=True))
-        return size * cos(dot(row, [pi(a) * negative(a) for a in x]))
-
-
-class Quadratic(Unit):
-    r"""Quadratic layer: all products of two affine forms.
-
-    Formula: $y = (W_1 x + b_1) \odot (W_2 x + b_2) + W_3 x^2 + c$.
-    Reads as: a quadratic polynomial with decimals.
-    Trained as: plain Adam; weights start Xavier uniform, biases at zero (no source states it).
-    Paper: Mistry's thesis, equation 7.1, after Fan et al. 2020.
-
-    >>> import torch
-    >>> Quadratic(3, 1)(torch.ones(5, 3)).shape
-    torch.Size([5, 1])
-    """
-
-    paper = "Baseline of Mistry, thesis 2023, chapter 7"
-    operations = "baseline"
-    W1 = free("out in", uniform_within(glorot_bound))
-    W2 = free("out in", uniform_within(glorot_bound))
-    W3 = free("out in", uniform_within(glorot_bound))
-    b1 = free("out", constant(0.0))
-    b2 = free("out", constant(0.0))
-    c = free("out", constant(0.0))
-
-    def compute(self, x: Tensor) -> Tensor:
-        b1, b2, c = (b.unsqueeze(-1) for b in (self.b1, self.b2, self.c))
-        return (self.W1 @ x + b1) * (self.W2 @ x + b2) + self.W3 @ x.square() + c
-
-    def formula(self, x: Sequence[Scalar]) -> list[Scalar]:
-        parts = zip(*(self.numbers(name) for name in ("W1", "b1", "W2", "b2", "W3", "c")), strict=True)
-        squares = [a * a for a in x]
-        return [(dot(r1, x) + b1) * (dot(r2, x) + b2) + dot(r3, squares) + c for r1, b1, r2, b2, r3, c in parts]
 
 
 class LSTM(Unit):
@@ -228,9 +153,9 @@ class LSTM(Unit):
 
     paper = MADSEN
     operations = "baseline"
-    U = free("4*out", uniform_within(lambda fan: 1 / math.sqrt(fan.outputs)))
-    V = free("4*out out", uniform_within(lambda fan: 1 / math.sqrt(fan.outputs)))
-    b = free("4*out", uniform_within(lambda fan: 1 / math.sqrt(fan.outputs)))
+    U = free("4*out", uniform_within(_lstm_bound))
+    V = free("4*out out", uniform_within(_lstm_bound))
+    b = free("4*out", uniform_within(_lstm_bound))
 
     def compute(self, x: Tensor) -> Tensor:
         u, v, b = self.U.unsqueeze(-1), self.V, self.b.unsqueeze(-1)

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import torch
 from torch import Tensor
 
+from nalm.form import PairedProduct, Product
 from nalm.recipe import Adam, Clip, Ramp, Recipe
 from nalm.scalar import Scalar, cos, dot, negative, pi, product, symbolic, whole
+from nalm.start import constant, uniform, uniform_within
 from nalm.unit import Unit
 from nalm.units.nau import nau_bound, tree_product
 from nalm.units.npu import DIVISION_PAPER, EPSILON
-from nalm.weight import Weight, constant, to_grid, uniform, uniform_within
+from nalm.weight import Weight, to_grid
 
 NRU_RECIPE = Recipe(Adam(1.0), penalties={"to_grid": Ramp(10, 20_000, 35_000)})
 
@@ -28,7 +30,8 @@ class NRU(Unit):
 
     Formula: $y_o = \prod_i (\mathrm{sign}(x_i) |x_i|^{W_{oi}} A_{oi} + 1 - A_{oi})$ with $A = \tanh(1000 W)^2$ in
     training and $|W|$ in eval mode.
-    Reads as: a product and quotient of selected inputs, with their signs. Dividing by zero gives infinity.
+    Reads as: a product and quotient of selected inputs, with their signs. Dividing by zero gives
+    infinity, and 0/0 NaN.
     Trained as: Adam with rate 1 (1e-3 for ten inputs), projected to [-1, 1], penalty 10 ramped from step 20,000 to
     35,000 of 50,000. `scale` is the 1000 inside tanh.
     Paper: Mistry et al. 2022.
@@ -40,6 +43,7 @@ class NRU(Unit):
 
     paper = DIVISION_PAPER
     operations = "* /"
+    form = Product()
     recipe = NRU_RECIPE
     W = Weight("out in", start=uniform_within(nau_bound), box=(-1, 1), grid=(-1, 0, 1))
 
@@ -50,9 +54,10 @@ class NRU(Unit):
         runs: Sequence[int] = (),
         *,
         seed: int | Sequence[int] | None = None,
+        weights: Mapping[str, Weight] | None = None,
         scale: float = 1000.0,
     ) -> None:
-        super().__init__(in_features, out_features, runs, seed=seed)
+        super().__init__(in_features, out_features, runs, seed=seed, weights=weights)
         self.scale = scale
 
     def compute(self, x: Tensor) -> Tensor:
@@ -75,7 +80,8 @@ class SeparateSignNRU(Unit):
 
     Formula: $y_o = \prod_i (|x_i|^{W_{oi}} A_{oi} + 1 - A_{oi}) \prod_i \mathrm{sign}(x_i)^{\mathrm{round}(W_{oi})}$
     with A as in the NRU.
-    Reads as: a product and quotient of selected inputs, with their signs. Dividing by zero gives infinity.
+    Reads as: a product and quotient of selected inputs, with their signs. Dividing by zero gives
+    infinity, and 0/0 NaN.
     Trained as: the NRU.
     Paper: Mistry et al. 2022, appendix.
 
@@ -86,6 +92,7 @@ class SeparateSignNRU(Unit):
 
     paper = DIVISION_PAPER
     operations = "* /"
+    form = Product()
     recipe = NRU_RECIPE
     W = NRU.W
 
@@ -105,14 +112,21 @@ def _separate_factor(a: Scalar, w: Scalar) -> Scalar:
     return (abs(a) ** w * abs(w) + 1 - abs(w)) * (1 - 2 * negative(a) * abs(round(w)))
 
 
+def gates_to_grid(weight: Weight, raw: Sequence[Tensor]) -> Tensor:
+    """`to_grid` under a name of its own: the NMRU's gates are pulled a tenth as hard as its weights."""
+    return to_grid(weight, raw)
+
+
 class NMRU(Unit):
     r"""Neural multiplicative reciprocal unit: an NMU on the inputs and their reciprocals, signs carried by a cosine.
 
     Formula: $y_o = \prod_{i=1}^{2I} (|u_i| W_{oi} + 1 - W_{oi}) \cos(\pi \sum_i W_{oi} [u_i < 0])$ with
     $u = [x, 1/(x + \epsilon)]$ in training and $[x, 1/x]$ in eval mode, epsilon 1.19e-7.
-    Reads as: a product and quotient of selected inputs, with their signs. Dividing by zero gives infinity.
+    Reads as: a product and quotient of selected inputs, with their signs. Dividing by zero gives
+    infinity, and 0/0 NaN.
     Trained as: Adam 1e-2, gradient norm clipped to 1, projected to [0, 1], penalty 10 ramped from step 20,000 to 35,000
-    of 50,000. Ablations: `sign=False` leaves the signs in the product, `gate=True` scales u by a gate.
+    of 50,000. Ablations: `sign=False` leaves the signs in the product, `gate=True` scales u by a gate (pulled with
+    strength 1).
     Paper: Mistry et al. 2022.
 
     >>> import torch
@@ -122,7 +136,12 @@ class NMRU(Unit):
 
     paper = DIVISION_PAPER
     operations = "* /"
-    recipe = Recipe(Adam(1e-2), penalties={"to_grid": Ramp(10, 20_000, 35_000)}, clip=Clip(norm=1.0))
+    form = PairedProduct()
+    recipe = Recipe(
+        Adam(1e-2),
+        penalties={"to_grid": Ramp(10, 20_000, 35_000), "gates_to_grid": Ramp(1, 20_000, 35_000)},
+        clip=Clip(norm=1.0),
+    )
     W = Weight("out 2*in", start=uniform(0.25, 0.75), box=(0, 1), grid=(0, 1))
 
     def __init__(
@@ -132,21 +151,24 @@ class NMRU(Unit):
         runs: Sequence[int] = (),
         *,
         seed: int | Sequence[int] | None = None,
+        weights: Mapping[str, Weight] | None = None,
         sign: bool = True,
         gate: bool = False,
     ) -> None:
-        g = Weight("2*in", start=constant(0.5), box=(0, 1), grid=(0, 1), pulls=(to_grid,), counts=False)
-        super().__init__(in_features, out_features, runs, seed=seed, weights={"g": g} if gate else {})
+        g = Weight("2*in", start=constant(0.5), box=(0, 1), grid=(0, 1), pulls=(gates_to_grid,), counts=False)
+        own = {"g": g} if gate else {}
+        super().__init__(in_features, out_features, runs, seed=seed, weights={**own, **(weights or {})})
         self.sign = sign
         self.gate = gate
 
     def compute(self, x: Tensor) -> Tensor:
         u = torch.cat([x, 1 / (x + EPSILON) if self.training else 1 / x], -2)  # (*runs, 2 in, samples)
         if self.gate:
-            u = self.value("g").unsqueeze(-1) * u
+            g = self.value("g").unsqueeze(-1)
+            u = g * u if self.training else torch.where(g == 0, 0.0, g * u)
         w = self.W.unsqueeze(-1)
         factors = (u.abs() if self.sign else u).unsqueeze(-3) * w + 1 - w
-        if not self.training:  # an unused reciprocal of zero is 1, not infinity times 0
+        if not self.training:  # an unused reciprocal of zero gives a factor of 1, not infinity times 0
             factors = torch.where(w == 0, 1.0, factors)
         y = tree_product(factors)
         return y * torch.cos(self.W @ (math.pi * (u < 0).to(x.dtype))) if self.sign else y
@@ -154,7 +176,7 @@ class NMRU(Unit):
     def formula(self, x: Sequence[Scalar]) -> list[Scalar]:
         u = [*x, *(1 / a if symbolic(a) or a else math.copysign(math.inf, a) for a in x)]
         if self.gate:
-            u = [g * a for g, a in zip(self.numbers("g"), u, strict=True)]
+            u = [0 if g == 0 else g * a for g, a in zip(self.numbers("g"), u, strict=True)]
         return [self._row(u, row) for row in self.numbers("W")]
 
     def _row(self, u: Sequence[Scalar], row: Sequence[Scalar]) -> Scalar:

@@ -4,17 +4,19 @@ Golden NALU: Rana, Malhi and Främling, "Exploring Numerical Calculations with C
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import torch
 from torch import Tensor
 
+from nalm.form import Product, Sum
 from nalm.recipe import Clip, Late, Recipe, Restart
 from nalm.scalar import Scalar, dot, product, sigmoid, sign, symbolic, whole
+from nalm.start import glorot_bound, normal, uniform_within
 from nalm.unit import Unit
 from nalm.units.nac import EPSILON, TANH_SIGMOID, exp_log, exp_log_formula, nac_bound
 from nalm.units.nau import tree_product
-from nalm.weight import LOGISTIC, SATURATED, Link, Weight, glorot_bound, normal, saturate, to_grid, uniform_within
+from nalm.weight import LOGISTIC, SATURATED, Link, Weight, free, saturate, to_grid
 
 INALU_PAPER = "Schlör, Ring and Hotho, iNALU: Improved Neural Arithmetic Logic Unit, Frontiers in AI 2020"
 INALU_RECIPE = Recipe(
@@ -44,6 +46,7 @@ class INAC(Unit):
 
     paper = INALU_PAPER
     operations = "+ -"
+    form = Sum()
     recipe = INALU_RECIPE
     W = inalu_weight()
 
@@ -70,6 +73,7 @@ class IMNAC(Unit):
 
     paper = INALU_PAPER
     operations = "* /"
+    form = Product()
     recipe = INALU_RECIPE
     W = inalu_weight()
 
@@ -98,7 +102,8 @@ class INALU(Unit):
     Reads as: a sum, or a product or quotient, per output.
     Trained as: Adam 1e-3, each gradient clipped to 0.1, a penalty of 0.05 that pushes raw parameters beyond 20 once the
     validation error is below 1 and step 10,000 has passed, weights drawn anew when validation stalls above 1.
-    Initial values are those of the code (0.88, 0.5, 0); the thesis lists others.
+    Initial means are those of the code (0.88, 0.5, gate 0); the thesis lists (1, -1, 0):
+    `INALU(2, 1, weights={"W": replace(INAC.W, start=(normal(1, 0.2), normal(-1, 0.2)))})`.
     Paper: Schlör et al. 2020.
 
     >>> import torch
@@ -119,10 +124,13 @@ class INALU(Unit):
         runs: Sequence[int] = (),
         *,
         seed: int | Sequence[int] | None = None,
+        weights: Mapping[str, Weight] | None = None,
     ) -> None:
-        super().__init__(in_features, out_features, runs)
-        self.add = INAC(in_features, out_features, runs)
-        self.multiply = IMNAC(in_features, out_features, runs)
+        given = dict(weights or {})
+        halves = {"W": given.pop("W")} if "W" in given else {}
+        super().__init__(in_features, out_features, runs, weights=given)
+        self.add = INAC(in_features, out_features, runs, weights=halves)
+        self.multiply = IMNAC(in_features, out_features, runs, weights=halves)
         self.reset_parameters(seed)
 
     def compute(self, x: Tensor) -> Tensor:
@@ -136,11 +144,16 @@ class INALU(Unit):
 
 LOG_GOLDEN = math.log((1 + math.sqrt(5)) / 2)
 
-GOLDEN = Link(
-    ("_hat", "_gate"),
-    lambda w, m: torch.tanh(LOG_GOLDEN * w) * torch.sigmoid(LOG_GOLDEN * m),
-    lambda value: (SATURATED / LOG_GOLDEN * value, torch.full_like(value, SATURATED / LOG_GOLDEN)),
-)
+
+def _golden(w: Tensor, m: Tensor) -> Tensor:
+    return torch.tanh(LOG_GOLDEN * w) * torch.sigmoid(LOG_GOLDEN * m)
+
+
+def _raw_golden(value: Tensor) -> tuple[Tensor, Tensor]:
+    return SATURATED / LOG_GOLDEN * value, torch.full_like(value, SATURATED / LOG_GOLDEN)
+
+
+GOLDEN = Link(("_hat", "_gate"), _golden, _raw_golden)
 
 
 class GNALU(Unit):
@@ -160,13 +173,8 @@ class GNALU(Unit):
     paper = "Rana, Malhi and Främling, Exploring Numerical Calculations with CalcNet, ICTAI 2019"
     operations = "+ - * /"
     negatives = False
-    W = Weight(
-        "out in",
-        start=uniform_within(lambda fan: nac_bound(fan.inputs, fan.outputs)),
-        grid=(-1, 0, 1),
-        link=GOLDEN,
-    )
-    G = Weight("out in", start=uniform_within(glorot_bound), pulls=(), counts=False)
+    W = Weight("out in", start=uniform_within(nac_bound), grid=(-1, 0, 1), link=GOLDEN)
+    G = free("out in", uniform_within(glorot_bound))
 
     def compute(self, x: Tensor) -> Tensor:
         gate = torch.sigmoid(LOG_GOLDEN * (self.G @ x))

@@ -1,18 +1,19 @@
-"""Reimann and Schwung, "Neural Logic Rule Layers", 2019: NLRL;
-Faber and Wattenhofer, "Neural Status Registers", 2020: NSR. Neither text states initial values; ours are named below."""
+"""Reimann and Schwung, "Neural Logic Rule Layers", 2019: NLRL; Faber and Wattenhofer, "Neural Status Registers", 2020:
+NSR. Neither text states initial values; ours are named below."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 import torch
 from torch import Tensor
 
 from nalm.scalar import Scalar, dot, guarded, product, sigmoid, tanh
+from nalm.start import normal, uniform
 from nalm.unit import Unit
 from nalm.units.nau import tree_product
-from nalm.weight import LOGISTIC, SOFTMAX, Weight, normal, uniform
+from nalm.weight import LOGISTIC, SOFTMAX, Weight, free
 
 EPSILON = 1e-7
 
@@ -21,11 +22,11 @@ class NLRL(Unit):
     r"""Neural logic rule layer: AND or OR of selected, possibly negated, truth values.
 
     Formula: $\hat x = (1 - n) x + n (1 - x)$, $\mathrm{OR} = 1 - \prod_i (1 - A_i \hat x_i)$,
-    $\mathrm{AND} = \prod_i (|\hat x_i| + \epsilon)^{A_i}$, $y = (1 - s)\,\mathrm{AND} + s\,\mathrm{OR}$ with negation gates
-    n and output gate s logistic, epsilon 1e-7.
-    Reads as: a conjunction or disjunction of literals, as a polynomial over 0 and 1.
-    Trained as: plain Adam; the text gives no settings. `block="and"` or `"or"` keeps one block and turns the output gate
-    into a negation (De Morgan). The prose of the thesis has the output gate the other way round; we follow its formula.
+    $\mathrm{AND} = \prod_i (|\hat x_i| + \epsilon)^{A_i}$, $y = (1 - s)\,\mathrm{AND} + s\,\mathrm{OR}$ with negation
+    gates n and output gate s logistic, epsilon 1e-7.
+    Reads as: a conjunction (product of magnitudes) or disjunction of literals, for inputs of 0 and 1.
+    Trained as: plain Adam; the text gives no settings. `block="and"` or `"or"` keeps one block and turns the output
+    gate into a negation (De Morgan). The thesis's prose has the output gate the other way round; this is its formula.
     Paper: Reimann and Schwung 2019. Ours: gates start at N(0, 0.2^2), A at U[0.25, 0.75) with projection to [0, 1].
 
     >>> import torch
@@ -47,9 +48,10 @@ class NLRL(Unit):
         runs: Sequence[int] = (),
         *,
         seed: int | Sequence[int] | None = None,
+        weights: Mapping[str, Weight] | None = None,
         block: Literal["both", "and", "or"] = "both",
     ) -> None:
-        super().__init__(in_features, out_features, runs, seed=seed)
+        super().__init__(in_features, out_features, runs, seed=seed, weights=weights)
         if block not in ("both", "and", "or"):
             raise ValueError(f"NLRL: block is {block!r}; it needs 'both', 'and' or 'or'.")
         self.block = block
@@ -83,8 +85,8 @@ class NSR(Unit):
     $z = \sum_r w^{\pm}_r \tanh d_r + w^0_r (1 - 2 \tanh^2 d_r) + b_r$, outputs $\sigma(z)$ and $1 - \sigma(z)$.
     Reads as: the probability that a comparison (<, >, =, ...) of two inputs holds, and of its negation; the scales have
     no grid, so a formula keeps their decimals.
-    Trained as: plain Adam; the text gives no settings. `scale` is lambda, chosen inversely to typical differences of the
-    inputs; `redundancy` is the number of operand pairs r per decision.
+    Trained as: plain Adam; the text gives no settings. `scale` is lambda, chosen inversely to typical differences of
+    the inputs; `redundancy` is the number of operand pairs r per decision.
     Paper: Faber and Wattenhofer 2020. Ours: selectors start at N(0, 1), scales and shift at N(0, 0.5^2).
 
     Outputs come in pairs, so `out_features` is twice the number of decisions.
@@ -98,9 +100,9 @@ class NSR(Unit):
     operations = "< > = != <= >="
     V1 = Weight("redundancy decisions in", start=normal(0, 1), grid=(0, 1), link=SOFTMAX)
     V2 = Weight("redundancy decisions in", start=normal(0, 1), grid=(0, 1), link=SOFTMAX)
-    w_sign = Weight("redundancy decisions", start=normal(0, 0.5), pulls=(), counts=False)
-    w_zero = Weight("redundancy decisions", start=normal(0, 0.5), pulls=(), counts=False)
-    b = Weight("redundancy decisions", start=normal(0, 0.5), pulls=(), counts=False)
+    w_sign = free("redundancy decisions", normal(0, 0.5))
+    w_zero = free("redundancy decisions", normal(0, 0.5))
+    b = free("redundancy decisions", normal(0, 0.5))
 
     def __init__(
         self,
@@ -109,6 +111,7 @@ class NSR(Unit):
         runs: Sequence[int] = (),
         *,
         seed: int | Sequence[int] | None = None,
+        weights: Mapping[str, Weight] | None = None,
         scale: float = 1.0,
         redundancy: int = 1,
     ) -> None:
@@ -117,7 +120,7 @@ class NSR(Unit):
         self.decisions = out_features // 2
         self.redundancy = redundancy
         self.scale = scale
-        super().__init__(in_features, out_features, runs, seed=seed)
+        super().__init__(in_features, out_features, runs, seed=seed, weights=weights)
 
     def compute(self, x: Tensor) -> Tensor:
         x = x.unsqueeze(-3)  # (*runs, 1, in, samples)

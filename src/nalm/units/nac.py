@@ -4,52 +4,59 @@ Madsen and Johansen, "Neural Arithmetic Units", ICLR 2020: the two multiplicativ
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 
 import torch
 from torch import Tensor
 
+from nalm.form import Product, Sum
 from nalm.recipe import Ramp, Recipe
 from nalm.scalar import Scalar, dot, guarded, product, sigmoid
+from nalm.start import Fan, glorot_bound, normal, uniform, uniform_within
 from nalm.unit import Unit
-from nalm.weight import LOGISTIC, SATURATED, Fan, Link, Weight, glorot_bound, normal, uniform, uniform_within
+from nalm.weight import LOGISTIC, SATURATED, Link, Weight, free
 
 NALU_PAPER = "Trask et al., Neural Arithmetic Logic Units, NeurIPS 2018"
 NAU_PAPER = "Madsen and Johansen, Neural Arithmetic Units, ICLR 2020"
 EPSILON = 1e-7
 
-TANH_SIGMOID = Link(
-    ("_hat", "_gate"),
-    lambda w, m: torch.tanh(w) * torch.sigmoid(m),
-    lambda value: (SATURATED * value, torch.full_like(value, SATURATED)),
-)
+
+def _tanh_sigmoid(w: Tensor, m: Tensor) -> Tensor:
+    return torch.tanh(w) * torch.sigmoid(m)
+
+
+def _raw_tanh_sigmoid(value: Tensor) -> tuple[Tensor, Tensor]:
+    return SATURATED * value, torch.full_like(value, SATURATED)
+
+
+TANH_SIGMOID = Link(("_hat", "_gate"), _tanh_sigmoid, _raw_tanh_sigmoid)
 
 
 @cache
-def nac_bound(inputs: int, outputs: int) -> float:
+def nac_bound(fan: Fan) -> float:
     """r such that fan * Var[tanh(U) sigmoid(U')] = 2 for U, U' ~ U[-r, r), with fan = max(in + out, 5).
 
     The variance saturates near 0.405, so fans below 4.94 have no solution: hence the floor of 5.
 
-    >>> round(nac_bound(100, 2), 6)
+    >>> round(nac_bound(Fan(100, 2)), 6)
     0.503909
     """
-    fan, low, high = max(inputs + outputs, 5), 1e-6, 10.0
+    size, low, high = max(fan.inputs + fan.outputs, 5), 1e-6, 10.0
     for _ in range(100):
         r = (low + high) / 2
         variance = (1 - math.tanh(r) / r) * (r - math.tanh(r / 2)) / (2 * r)
-        low, high = (r, high) if fan * variance < 2 else (low, r)
+        low, high = (r, high) if size * variance < 2 else (low, r)
     return (low + high) / 2
 
 
 def nac_weight() -> Weight:
     """tanh(W_hat) * sigmoid(W_gate), biased towards -1, 0 and 1."""
+    return Weight("out in", start=uniform_within(nac_bound), grid=(-1, 0, 1), link=TANH_SIGMOID)
 
-    def bound(fan: Fan) -> float:
-        return nac_bound(fan.inputs, fan.outputs)
 
-    return Weight("out in", start=uniform_within(bound), grid=(-1, 0, 1), link=TANH_SIGMOID)
+def _glorot_deviation(fan: Fan) -> float:
+    return math.sqrt(2 / (fan.inputs + fan.outputs))
 
 
 def exp_log(x: Tensor, weight: Tensor) -> Tensor:
@@ -77,6 +84,7 @@ class NAC(Unit):
 
     paper = NALU_PAPER
     operations = "+ -"
+    form = Sum()
     W = nac_weight()
 
     def compute(self, x: Tensor) -> Tensor:
@@ -101,6 +109,7 @@ class MulNAC(Unit):
 
     paper = NALU_PAPER
     operations = "* /"
+    form = Product(signed=False)
     negatives = False
     W = nac_weight()
 
@@ -126,10 +135,11 @@ class MulNACSigmoid(Unit):
 
     paper = NAU_PAPER
     operations = "*"
+    form = Product(signed=False)
     negatives = False
     W = Weight(
         "out in",
-        start=normal(0, lambda fan: math.sqrt(2 / (fan.inputs + fan.outputs))),
+        start=normal(0, _glorot_deviation),
         grid=(0, 1),
         link=LOGISTIC,
     )
@@ -156,6 +166,7 @@ class MulNACLinear(Unit):
 
     paper = NAU_PAPER
     operations = "*"
+    form = Product(signed=False)
     negatives = False
     recipe = Recipe(steps=5_000_000, penalties={"to_grid": Ramp(10, 1_000_000, 2_000_000)})
     W = Weight("out in", start=uniform(0.25, 0.75), box=(0, 1), grid=(0, 1))
@@ -184,7 +195,7 @@ class NALU(Unit):
     operations = "+ - * /"
     negatives = False
     W = nac_weight()
-    G = Weight("out in", start=uniform_within(glorot_bound), pulls=(), counts=False)
+    G = free("out in", uniform_within(glorot_bound))
 
     def __init__(
         self,
@@ -193,10 +204,11 @@ class NALU(Unit):
         runs: Sequence[int] = (),
         *,
         seed: int | Sequence[int] | None = None,
+        weights: Mapping[str, Weight] | None = None,
         shared: bool = True,
     ) -> None:
         own = {} if shared else {"W_mul": nac_weight()}
-        super().__init__(in_features, out_features, runs, seed=seed, weights=own)
+        super().__init__(in_features, out_features, runs, seed=seed, weights={**own, **(weights or {})})
         self.product_weight = "W" if shared else "W_mul"
 
     def compute(self, x: Tensor) -> Tensor:

@@ -7,11 +7,13 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from nalm.form import Product, Sum
 from nalm.recipe import Ramp, Recipe
 from nalm.scalar import Scalar, dot, product
+from nalm.start import Fan, glorot_bound, uniform, uniform_within
 from nalm.unit import Unit
 from nalm.units.nac import NAU_PAPER
-from nalm.weight import Fan, Weight, glorot_bound, uniform, uniform_within
+from nalm.weight import Weight
 
 
 def nau_bound(fan: Fan) -> float:
@@ -50,6 +52,7 @@ class NAU(Unit):
 
     paper = NAU_PAPER
     operations = "+ -"
+    form = Sum()
     recipe = Recipe(penalties={"to_grid": Ramp(0.01, 20_000, 35_000)})
     W = Weight("out in", start=uniform_within(nau_bound), box=(-1, 1), grid=(-1, 0, 1), keep="both")
 
@@ -75,6 +78,7 @@ class NMU(Unit):
 
     paper = NAU_PAPER
     operations = "*"
+    form = Product()
     recipe = Recipe(penalties={"to_grid": Ramp(10, 20_000, 35_000)})
     W = Weight("out in", start=uniform(0.25, 0.75), box=(0, 1), grid=(0, 1))
 

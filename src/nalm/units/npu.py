@@ -1,5 +1,5 @@
-"""Heim, Pevný and Šmídl, "Neural Power Units", NeurIPS 2020: NPU and Real NPU;
-Mistry, Farrahi and Hare, "Exploring the Learning Mechanisms of Neural Division Modules", TMLR 2022: the modified one."""
+"""Heim, Pevný and Šmídl, "Neural Power Units", NeurIPS 2020: NPU and Real NPU; Mistry, Farrahi and Hare, "Exploring the
+Learning Mechanisms of Neural Division Modules", TMLR 2022: the modified one."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from nalm.form import GatedProduct
 from nalm.recipe import Adam, Ramp, Recipe, Staircase
 from nalm.scalar import Scalar, cos, dot, exp, guarded, log, negative, pi, product, symbolic, whole
+from nalm.start import constant, glorot_bound, uniform_within
 from nalm.unit import Unit
 from nalm.units.nau import nau_bound
-from nalm.weight import Weight, constant, glorot_bound, l1, to_grid, uniform_within
+from nalm.weight import Weight, l1, to_grid
 
 NPU_PAPER = "Heim, Pevný and Šmídl, Neural Power Units, NeurIPS 2020"
 DIVISION_PAPER = "Mistry et al., Exploring the Learning Mechanisms of Neural Division Modules, TMLR 2022"
@@ -59,6 +61,7 @@ class NPU(Unit):
 
     paper = NPU_PAPER
     operations = "* / powers"
+    form = GatedProduct(imaginary="W_im")
     recipe = NPU_RECIPE
     W = Weight("out in", start=uniform_within(glorot_bound), grid=(-1, 0, 1), pulls=(to_grid, l1))
     W_im = Weight("out in", start=constant(0.0), grid=(0,), pulls=(to_grid, l1))
@@ -90,6 +93,7 @@ class RealNPU(Unit):
 
     paper = NPU_PAPER
     operations = "* / powers"
+    form = GatedProduct()
     recipe = NPU_RECIPE
     W = NPU.W
     g = NPU.g
@@ -108,8 +112,8 @@ class ModifiedRealNPU(RealNPU):
 
     Formula: the Real NPU.
     Reads as: a product and quotient of the inputs whose gate is open.
-    Trained as: Adam 5e-3, W projected to [-1, 1] and pulled to -1 and 1, gate projected to [0, 1] and pulled to its ends
-    (strength 1 ramped from step 40,000 to 50,000), L1 as the NPU, W started like the NAU's.
+    Trained as: Adam 5e-3, W projected to [-1, 1] and pulled to -1 and 1, gate projected to [0, 1] and pulled to its
+    ends (strength 1 ramped from step 40,000 to 50,000), L1 as the NPU, W started like the NAU's.
     Paper: Mistry et al. 2022, "Real NPU (modified)". Its variant pulled to -1, 0 and 1:
     `weights={"W": replace(ModifiedRealNPU.W, grid=(-1, 0, 1))}`.
 

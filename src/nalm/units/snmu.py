@@ -3,21 +3,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import torch
 from torch import Tensor
 
+from nalm.form import Product
 from nalm.recipe import Constant, Ramp, Recipe
 from nalm.scalar import Scalar, product
+from nalm.start import constant, uniform
 from nalm.uniforms import noise, normal_quantile
 from nalm.unit import Unit
 from nalm.units.nau import gated_product, tree_product
-from nalm.weight import Weight, constant, uniform
+from nalm.weight import Weight
 
 SNMU_PAPER = (
     "Mistry et al., Improving the Robustness of Neural Multiplication Units with Reversible Stochasticity, 2022"
 )
+SMALLEST_DEVIATION = 1e-6  # a batch of equal inputs has none
 
 
 def nmu_formula(x: Sequence[Scalar], weight: Sequence[Sequence[Scalar]]) -> list[Scalar]:
@@ -32,7 +35,7 @@ class SNMU(Unit):
     $\prod_i (W_{oi} x_i + 1 - W_{oi})$ in eval mode.
     Reads as: a product of selected inputs, with their signs.
     Trained as: the NMU, with noise $n \sim U[1, 5)$ per sample and input (`noise=(1, 5)`, the best of the paper), or
-    `noise="batch"` for $U[1, 1 + 1/\mathrm{sd}(x))$ with the deviation over the whole batch.
+    `noise="batch"` for $U[1, 1 + 1/\mathrm{sd}(x))$ with the deviation over the whole batch (at least 1e-6).
     Paper: Mistry et al. 2022.
 
     >>> import torch
@@ -42,6 +45,7 @@ class SNMU(Unit):
 
     paper = SNMU_PAPER
     operations = "*"
+    form = Product()
     recipe = Recipe(penalties={"to_grid": Ramp(10, 20_000, 35_000)})
     W = Weight("out in", start=uniform(0.25, 0.75), box=(0, 1), grid=(0, 1))
 
@@ -52,11 +56,12 @@ class SNMU(Unit):
         runs: Sequence[int] = (),
         *,
         seed: int | Sequence[int] | None = None,
+        weights: Mapping[str, Weight] | None = None,
         noise: tuple[float, float] | str = (1.0, 5.0),
     ) -> None:
-        super().__init__(in_features, out_features, runs, seed=seed)
-        if isinstance(noise, str) and noise != "batch":
-            raise ValueError(f"SNMU: noise is {noise!r}; it needs a pair (low, high) or 'batch'.")
+        super().__init__(in_features, out_features, runs, seed=seed, weights=weights)
+        if noise != "batch" and (isinstance(noise, str) or not 0 < noise[0] < noise[1]):
+            raise ValueError(f"SNMU: noise is {noise!r}; it needs a pair 0 < low < high, or 'batch'.")
         self.noise = noise
 
     def compute(self, x: Tensor) -> Tensor:
@@ -70,9 +75,9 @@ class SNMU(Unit):
         u = noise((*self.runs, *x.shape[-2:]), x)
         if isinstance(self.noise, str):
             centred = x - x.mean((-2, -1), keepdim=True)
-            count = x.shape[-2] * x.shape[-1]
-            deviation = (centred.square().sum((-2, -1), keepdim=True) / (count - 1)).sqrt()
-            return 1 + u / deviation.detach()
+            count = max(x.shape[-2] * x.shape[-1] - 1, 1)
+            deviation = (centred.square().sum((-2, -1), keepdim=True) / count).sqrt()
+            return 1 + u / deviation.detach().clamp(min=SMALLEST_DEVIATION)
         low, high = self.noise
         return low + (high - low) * u
 
@@ -80,12 +85,12 @@ class SNMU(Unit):
         return nmu_formula(x, self.numbers("W"))
 
 
-def open_gates(weight: Weight, value: Tensor, _raw: Sequence[Tensor]) -> Tensor:
-    """Expected number of open gates, sum of Phi(mu / sigma): the penalty of stochastic gates."""
-    return (0.5 + 0.5 * torch.erf(value / (GATE_DEVIATION * 2**0.5))).sum(weight.axes)
-
-
 GATE_DEVIATION = 0.5
+
+
+def open_gates(weight: Weight, raw: Sequence[Tensor]) -> Tensor:
+    """Expected number of open gates, sum of Phi(mu / sigma) over unclamped mu: the penalty of stochastic gates."""
+    return (0.5 + 0.5 * torch.erf(raw[0] / (GATE_DEVIATION * 2**0.5))).sum(weight.axes)
 
 
 class StochasticGateNMU(Unit):
@@ -94,8 +99,8 @@ class StochasticGateNMU(Unit):
     Formula: $y_o = \prod_i (w_{oi} x_i + 1 - w_{oi})$ with $w = \mathrm{clip}(\mu + e, 0, 1)$, $e \sim N(0, 0.5^2)$ in
     training and $e = 0$ in eval mode; one draw per step, shared by the batch.
     Reads as: a product of selected inputs, with their signs.
-    Trained as: Adam 1e-3, penalty lambda times the sum of $\Phi(\mu / 0.5)$ (lambda 0.05, the only value in public code;
-    the text finds 0.1 or smaller good); mu starts at 0.5.
+    Trained as: Adam 1e-3, penalty lambda times the sum of $\Phi(\mu / 0.5)$ (lambda 0.05, the only value in public
+    code; the text finds 0.1 or smaller good); mu starts at 0.5.
     Paper: Mistry et al. 2022, appendix J.2, after Yamada et al. 2020. The public code lacks the identity term.
 
     >>> import torch
@@ -105,6 +110,7 @@ class StochasticGateNMU(Unit):
 
     paper = SNMU_PAPER
     operations = "*"
+    form = Product("mu")
     recipe = Recipe(penalties={"open_gates": Constant(0.05)})
     mu = Weight("out in", start=constant(0.5), grid=(0, 1), box=(0, 1), keep="clamp", pulls=(open_gates,))
 

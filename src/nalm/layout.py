@@ -1,0 +1,34 @@
+"""From PyTorch's usual layout `(..., features)` to the one units compute in, `(*runs, features, samples)`, and back."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+
+def check_input(unit: str, features: tuple[int, int], runs: tuple[int, ...], x: Tensor) -> None:
+    """Raise an error that names the unit, what it got and what it needs; 0 input features mean any number."""
+    inputs, outputs = features
+    if not x.dtype.is_floating_point:
+        raise TypeError(f"{unit} got {x.dtype} inputs; it needs floating point. Convert with x.float().")
+    if x.dim() == 0 or (inputs and x.shape[-1] != inputs):
+        raise ValueError(
+            f"{unit}({inputs}, {outputs}) got inputs of shape {tuple(x.shape)}; "
+            f"the last axis needs {inputs or 'one or more'} features."
+        )
+    if x.dim() > 2 and tuple(x.shape[: len(runs)]) != runs:
+        raise ValueError(
+            f"{unit} with runs={runs} got inputs of shape {tuple(x.shape)}; "
+            f"they need to start with the runs axes, or be (samples, {inputs}) shared by all runs."
+        )
+
+
+def samples_last(x: Tensor, runs: tuple[int, ...]) -> tuple[Tensor, tuple[int, ...]]:
+    """`(*runs, *batch, in)` to `(*runs, in, samples)` and the batch shape; up to two axes are shared by all runs."""
+    lead = () if x.dim() <= 2 else tuple(x.shape[: len(runs)])
+    batch = tuple(x.shape[len(lead) : -1])
+    return x.reshape(*lead, -1, x.shape[-1]).mT, batch
+
+
+def features_last(y: Tensor, runs: tuple[int, ...], batch: tuple[int, ...]) -> Tensor:
+    """`(*runs, out, samples)` to `(*runs, *batch, out)`."""
+    return y.mT.reshape(*runs, *batch, y.shape[-2])
