@@ -2,16 +2,18 @@
 
 The inputs of a wide layer, (100 features, 128 samples) per run, are never formed. They stay a sum of terms
 `f[feature] * s[sample] * u[feature, sample]` in which `u` is a matrix of uniforms that every range of a seed shares (or
-nothing, for a plain outer product). With `x = lo + (hi - lo) u` a layer `W x` is therefore `lo sum(W) + (hi - lo) (W u)`:
-one matrix product per run on shared data, and none at all for what only the seed decides, such as the target's sums.
+nothing, for a plain outer product). With `x = lo + (hi - lo) u` a layer `W x` is therefore
+`lo sum(W) + (hi - lo) (W u)`: one matrix product per run on shared data, and none at all for what only the seed decides,
+such as the target's sums.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from .algebra import Algebra
 from .errors import Unsupported
-from .values import LONG, Graph, Value, Varies, split
+from .values import LONG, Value, Varies, split
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,7 @@ Entry = Value | Separable  # what an array of the lowering holds
 class Arithmetic:
     """The operations that values with two long axes survive: + - * and the sums that end them."""
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Algebra) -> None:
         self.graph = graph
         self.one = graph.constant(1.0)
 
@@ -94,7 +96,7 @@ class Arithmetic:
         if back is None or not back.varies & axis:
             return self.graph.mul(self.graph.constant(float(size)), value)
         op = "sum_samples" if axis == Varies.SAMPLE else "sum_features"
-        result = self.graph.reduce(op, (back,), axis)
+        result = self.graph.reduce(op, (back,), axis, (1,))
         return result if front is None else self.graph.mul(front, result)
 
     def _total(self, term: Term, axis: Varies, size: int) -> Entry:
@@ -134,7 +136,7 @@ def _plain(a: Entry, b: Entry) -> bool:
     return isinstance(a, Value) and isinstance(b, Value) and (a.axes | b.axes) != LONG
 
 
-def _merged(graph: Graph, terms: tuple[Term, ...]) -> tuple[Term, ...]:
+def _merged(graph: Algebra, terms: tuple[Term, ...]) -> tuple[Term, ...]:
     """Terms that differ in one factor only become one, so that a sum of many outer products stays short."""
     merged: list[Term] = []
     for term in terms:

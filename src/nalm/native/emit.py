@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from .contract import contract_features, contract_samples
 from .layout import CHUNK, Buffer, Layout
 from .philox import BLOCK, DRAW
-from .printer import constant, fma, instruction
+from .printer import constant, fma, instruction, negated
 from .schedule import Level, Loop, Plan
 from .text import BITS, FLOATS, LANES, Writer, splat
 from .values import Value, Varies, reachable
@@ -201,7 +201,7 @@ class Emitter:
                 if value.op == "constant":
                     w.store(constant(value), self.wide_address(value, f))
             for value, slot in sums.items():
-                self._accumulate(slot, [self._feature(a, names, f) for a in value.args])
+                self._accumulate(value, slot, [self._feature(a, names, f) for a in value.args])
             new = [(leaf, self._feature(value, names, f)) for leaf, value in loop.stores]
             for leaf, name in new:
                 w.store(name, self.lane_address(leaf, f))
@@ -221,12 +221,16 @@ class Emitter:
             names[value] = self._recall(value, self.w.load(address))
         return names[value]
 
-    def _accumulate(self, slot: str, args: list[str]) -> None:
-        old = self.w.load(slot)
-        if len(args) == 2:
-            self.w.store(fma(self.w, args[0], args[1], old), slot)
-        else:
-            self.w.store(self.w.op(f"fadd {FLOATS} {old}, {args[0]}"), slot)
+    def _accumulate(self, value: Value, slot: str, args: list[str]) -> None:
+        """Adds the terms of a sum, one after the other."""
+        w, rest = self.w, iter(args)
+        for sign, factors in value.data:
+            term, old = next(rest), w.load(slot)
+            if factors == 2:
+                term = term if sign > 0 else negated(w, term)
+                w.store(fma(w, term, next(rest), old), slot)
+            else:
+                w.store(w.op(f"{'fadd' if sign > 0 else 'fsub'} {FLOATS} {old}, {term}"), slot)
 
     # Rows: lanes are samples.
 
@@ -253,7 +257,7 @@ class Emitter:
                 name = self._masked(self._row(value, names, place, s), mask)
                 self._keep(value, name, self._row_address(value, place, s))
             for value, slot in sums.items():
-                self._accumulate(slot, [self._masked(self._row(a, names, place, s), mask) for a in value.args])
+                self._accumulate(value, slot, [self._masked(self._row(a, names, place, s), mask) for a in value.args])
         for value, slot in sums.items():
             self._give(value, self.horizontal(w.load(slot)), lanes)
 

@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from torch.fx import Node
 
+from .algebra import Algebra
 from .affine import Arithmetic, Entry, Matrix
 from .errors import Unsupported
 from .trace import Trace
@@ -58,7 +59,7 @@ class Lowering:
     def __init__(self, samples: int, features: int | None) -> None:
         self.samples = samples
         self.features = features
-        self.graph = Graph()
+        self.graph = Algebra()
         self.arithmetic = Arithmetic(self.graph)
         self.shape: Any = ()  # of the operation being lowered
 

@@ -65,16 +65,28 @@ def _expm1(x: Vector) -> Vector:
     return n.equals(0).where(p, large)
 
 
-def _log(x: Vector) -> Vector:
-    tiny = x < 2.0**-126
-    bits = tiny.where(x * 2.0**23, x).cast("bitcast", "i32") - 0x3F3504F3  # of sqrt(1/2)
-    exponent = (bits >> 23).cast("sitofp", "float") + tiny.where(x.like(-23.0), 0.0)
+def _log_finite(x: Vector, exponent_offset: Vector | None) -> Vector:
+    """Of a positive normal number, plus the offset times log 2."""
+    bits = x.cast("bitcast", "i32") - 0x3F3504F3  # of sqrt(1/2)
+    exponent = (bits >> 23).cast("sitofp", "float")
+    if exponent_offset is not None:
+        exponent = exponent + exponent_offset
     f = ((bits & 0x7FFFFF) + 0x3F3504F3).cast("bitcast", "float") - 1.0
     z = f * f
     y = f * z * f.polynomial(*_f32(*_LOG))
     y = exponent.fma(_f32(_LN2_LOW)[0], y)
     y = z.fma(-0.5, y)
-    finite = exponent.fma(_LN2_HIGH, f + y)
+    return exponent.fma(_LN2_HIGH, f + y)
+
+
+def _log_normal(x: Vector) -> Vector:
+    """Of what is known to be at least the smallest normal number, or NaN."""
+    return (x < math.inf).where(_log_finite(x, None), x)
+
+
+def _log(x: Vector) -> Vector:
+    tiny = x < 2.0**-126
+    finite = _log_finite(tiny.where(x * 2.0**23, x), tiny.where(x.like(-23.0), 0.0))
     outside = x.equals(0.0).where(x.like(-math.inf), math.nan)
     return (x > 0.0).where((x < math.inf).where(finite, x), outside)
 
@@ -162,6 +174,7 @@ FUNCTIONS: dict[str, Callable[..., Vector]] = {
     "exp": _exp,
     "expm1": _expm1,
     "log": _log,
+    "log_normal": _log_normal,
     "log1p": _log1p,
     "sigmoid": _sigmoid,
     "tanh": _tanh,

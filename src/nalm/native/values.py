@@ -7,7 +7,6 @@ pass that autograd leaves behind, cost nothing.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from enum import IntFlag
 from typing import Any, Literal
@@ -133,81 +132,6 @@ class Graph:
             with np.errstate(all="ignore"):
                 return self.constant(fold(*(number(a) for a in args)))
         return self.make(op, args, kind=_kind(op, args))
-
-    def add(self, a: Value, b: Value) -> Value:
-        """a + b, with a zero dropped and a negated term subtracted."""
-        if is_number(a, 0.0):
-            return b
-        if is_number(b, 0.0):
-            return a
-        for left, right in ((a, b), (b, a)):
-            if right.op == "mul" and is_number(right.args[0], -1.0):
-                return self.apply("sub", left, right.args[1])
-        return self.apply("add", a, b)
-
-    def sub(self, a: Value, b: Value) -> Value:
-        """a - b."""
-        if is_number(b, 0.0):
-            return a
-        if is_number(a, 0.0):
-            return self.neg(b)
-        return self.apply("sub", a, b)
-
-    def neg(self, a: Value) -> Value:
-        """-a, kept as a product so that the sign floats out of sums like any other factor."""
-        return self.mul(self.constant(-1.0), a)
-
-    def mul(self, a: Value, b: Value) -> Value:
-        """a b, with every factor that does not vary along a long axis moved to the front.
-
-        So `sum(c * v)` over the samples becomes `c * sum(v)`, and the loop loses a multiplication.
-        """
-        if a.op == "constant" and b.op == "constant":
-            return self.apply("mul", a, b)
-        if is_number(a, 1.0):
-            return b
-        if is_number(b, 1.0):
-            return a
-        (front_a, back_a), (front_b, back_b) = split(a), split(b)
-        front = self._product(front_a, front_b)
-        back = self._product(back_a, back_b)
-        if front is None or back is None or is_number(front, 1.0):
-            kept = front if back is None else back
-            assert kept is not None
-            return kept
-        return self.make("mul", (front, back))
-
-    def _product(self, a: Value | None, b: Value | None) -> Value | None:
-        """Of two fronts or two backs; a constant comes first."""
-        if a is None or b is None:
-            return b if a is None else a
-        if a.op == "constant" and b.op == "constant":
-            return self.apply("mul", a, b)
-        if is_number(a, 1.0) or is_number(b, 1.0):
-            return b if is_number(a, 1.0) else a
-        swap = b.op == "constant" or (a.op != "constant" and b.uid < a.uid)
-        return self.make("mul", (b, a) if swap else (a, b))
-
-    def div(self, a: Value, b: Value) -> Value:
-        """a / b; dividing by a power of two is exactly a product."""
-        if b.op == "constant":
-            divisor = float(number(b))
-            if (
-                divisor != 0
-                and math.isfinite(divisor)
-                and abs(math.frexp(divisor)[0]) == 0.5
-                and abs(divisor) < 2.0**125
-            ):
-                return self.mul(self.constant(1.0 / divisor), a)
-        return self.apply("div", a, b)
-
-    def select(self, condition: Value, a: Value, b: Value) -> Value:
-        """a where the condition holds, else b."""
-        if a is b:
-            return a
-        if condition.op == "constant":
-            return a if condition.data else b
-        return self.apply("select", condition, a, b)
 
     def reduce(self, op: str, args: tuple[Value, ...], axis: Varies, data: Any = None) -> Value:
         """A sum along a long axis: one level above what it sums."""

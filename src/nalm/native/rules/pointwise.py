@@ -9,7 +9,7 @@ from typing import Any
 from ..affine import Entry
 from ..errors import Unsupported
 from ..lower import Lowered, Lowering
-from ..values import COMPARISONS, Value, is_number, number
+from ..values import COMPARISONS, Value, number
 
 Rule = Callable[..., Lowered]
 
@@ -26,7 +26,7 @@ def _arithmetic(name: str) -> Rule:
 
 
 def _unary(op: str) -> Rule:
-    return lambda low, a: low.map(lambda x: low.graph.apply(op, low.plain(op, low.real(x))), a)
+    return lambda low, a: low.map(lambda x: low.graph.function(op, low.plain(op, low.real(x))), a)
 
 
 def _compare(op: str) -> Rule:
@@ -117,7 +117,7 @@ def _power_of_number(low: Lowering, base: Entry, exponent: float) -> Entry:
         return a.mul(squared, base) if exponent == 3 else squared
     value = low.plain("pow", base)
     if abs(exponent) == 0.5:
-        root = low.graph.apply("sqrt", value)
+        root = low.graph.function("sqrt", value)
         return root if exponent > 0 else low.graph.div(low.graph.constant(1.0), root)
     if exponent in (-1.0, -2.0):
         return a.div(low.graph.constant(1.0), value if exponent == -1 else a.mul(value, value))
@@ -157,14 +157,6 @@ def _isinf(low: Lowering, a: Lowered) -> Lowered:
     return low.map(lambda x: low.graph.apply("eq", low.graph.apply("abs", low.plain("isinf", x)), infinity), a)
 
 
-def _exp(low: Lowering, a: Lowered) -> Lowered:
-    def exp(x: Entry) -> Value:
-        value = low.plain("exp", x)
-        return low.graph.constant(1.0) if is_number(value, 0.0) else low.graph.apply("exp", value)
-
-    return low.map(exp, a)
-
-
 def _addcmul(low: Lowering, a: Any, b: Any, c: Any, value: float = 1) -> Lowered:
     x = low.arithmetic
     scale = low.graph.constant(value)
@@ -182,7 +174,7 @@ def _lerp(low: Lowering, a: Any, b: Any, weight: Any) -> Lowered:
     return low.map(lambda p, q, w: x.add(p, x.mul(w, x.sub(q, p))), a, b, weight)
 
 
-_UNARY = ("log", "sin", "cos", "tanh", "sigmoid", "sqrt", "abs", "floor", "ceil", "trunc", "round", "log1p", "expm1")
+_UNARY = ("exp", "log", "sin", "cos", "tanh", "sigmoid", "sqrt", "abs", "floor", "ceil", "trunc", "round", "log1p", "expm1")
 
 POINTWISE: dict[str, Rule] = {
     **{f"aten.{name}": _arithmetic(name) for name in ("add", "sub", "mul", "div")},
@@ -208,7 +200,6 @@ POINTWISE: dict[str, Rule] = {
     "aten.relu": _relu,
     "aten.isnan": _isnan,
     "aten.isinf": _isinf,
-    "aten.exp": _exp,
     "aten.addcmul": _addcmul,
     "aten.addcdiv": _addcdiv,
     "aten.lerp": _lerp,
