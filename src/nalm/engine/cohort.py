@@ -95,9 +95,7 @@ class Cohort:
 
     def _validation(self, backend: Backend) -> np.ndarray:
         train = self.runs[0].task.train
-        return backend.evaluate(
-            train, Stream.VALIDATION, self.state, self._with_part(self.consts["train"]), self.alive
-        )
+        return backend.evaluate(train, Stream.VALIDATION, self.state, self._with_part(self.consts["train"]), self.alive)
 
     def _with_part(self, numbers: np.ndarray) -> Arrays:
         own = {"selection": self.consts["selection"]} if "selection" in self.consts else {}

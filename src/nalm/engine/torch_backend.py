@@ -50,9 +50,7 @@ class TorchBackend:
         for name, value in new.items():
             state[name][...] = value.cpu().numpy()
 
-    def _one(
-        self, state: Tensors, consts: Tensors, seeds: Tensor, now: Tensor, step: Tensor, alive: Tensor
-    ) -> Tensors:
+    def _one(self, state: Tensors, consts: Tensors, seeds: Tensor, now: Tensor, step: Tensor, alive: Tensor) -> Tensors:
         draws = {n: uniforms(seeds, stream, step, shape) for n, (stream, shape) in self.program.draws.items()}
         clock = {name: now[i] for i, name in enumerate(self.program.clock_names)}
         new, _ = self.program.step(state, consts, draws, clock)

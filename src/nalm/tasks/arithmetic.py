@@ -75,9 +75,7 @@ class _Subsets(Task):
         if self.name not in OPERATIONS:
             raise ValueError(f"There is no operation {self.name!r}. {nearest(self.name, OPERATIONS)}")
         if not 0 <= self.overlap <= self.size or self._used > self.inputs:
-            raise ValueError(
-                f"{self.inputs} inputs cannot hold two subsets of {self.size} that share {self.overlap}."
-            )
+            raise ValueError(f"{self.inputs} inputs cannot hold two subsets of {self.size} that share {self.overlap}.")
 
     @property
     def _used(self) -> int:
@@ -146,6 +144,7 @@ class SingleModule(_Subsets):
         return epsilon_threshold(self.name, self.inputs, self.test)
 
 
+@cache
 def epsilon_threshold(name: str, inputs: int, test: Distribution, epsilon: float = EPSILON) -> float:
     """Test error of a unit whose every weight is off by epsilon, as an expectation instead of a simulation."""
     m1, m2 = test.moment(1, inputs), test.moment(2, inputs)

@@ -1,0 +1,33 @@
+"""The command line: thin shells around the library. Heavy imports happen inside commands, so that `--help` is quick."""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+from rich.console import Console
+
+from nalm.cli import keep, look, train
+
+app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+    help="Neural arithmetic that extrapolates: run the field's experiments, see them beside the published numbers, "
+    "solve a table of numbers for its exact formula.",
+    epilog="Start with `nalm list`, then `nalm run single-module/mul --quick` and `nalm show single-module/mul --quick`.",
+)
+for module in (look, train, keep):
+    module.register(app)
+
+
+def main() -> None:
+    """Entry point: errors the user can mend are one red line, not a traceback."""
+    from nalm.rows import RowError
+    from nalm.store import StoreError
+
+    try:
+        app()
+    except (ValueError, RowError, StoreError, ImportError) as error:
+        Console(stderr=True, highlight=False).print(f"[bold red]nalm:[/] {error}", markup=True)
+        sys.exit(2)

@@ -1,0 +1,1 @@
+"""Published figures and tables: one file per chapter, each with a tuple `STUDIES`."""
