@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import cast
@@ -221,8 +220,3 @@ class Foreign(Unit):
         for _ in self.runs:
             call = vmap(call, in_dims=(0, 0 if x.dim() > 2 else None), randomness="different")
         return call(parameters, x)
-
-    def __deepcopy__(self, memo: dict[int, object]) -> Foreign:
-        twin = Foreign(self._make, self.in_features, self.out_features, self.runs)
-        twin.load_state_dict(copy.deepcopy(self.state_dict(), memo))
-        return twin.train(self.training)

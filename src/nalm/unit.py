@@ -128,6 +128,9 @@ class Unit(nn.Module):
         for unit in self.units():
             unit.draw_(seeds, attempt)
 
+    def _zeros(self) -> Tensor:
+        return next(self.parameters(), torch.empty(())).new_zeros(self.runs)
+
     @final
     def units(self) -> Iterator[Unit]:
         """This unit and all units inside it."""
@@ -156,7 +159,7 @@ class Unit(nn.Module):
     @final
     def penalty(self) -> Tensor:
         """Distance to the grid, of shape `runs`: a mean over each weight, summed over weights and inner units."""
-        return self.penalties().get("to_grid", torch.zeros(self.runs))
+        return self.penalties().get("to_grid", self._zeros())
 
     @final
     def sparsity(self) -> Tensor:
@@ -170,7 +173,7 @@ class Unit(nn.Module):
         if own:
             inner.append(torch.stack(own).mean(0))
         if not inner:
-            return torch.zeros(self.runs)
+            return self._zeros()
         return torch.stack(inner).mean(0) if self.beside else torch.stack(inner).amax(0)
 
     @final
@@ -237,8 +240,7 @@ class Unit(nn.Module):
 
     @final
     def extra_repr(self) -> str:
-        runs = f", runs={self.runs}" if self.runs else ""
-        return f"{self.in_features}, {self.out_features}{runs}"
+        return f"{self.in_features}, {self.out_features}" + (f", runs={self.runs}" if self.runs else "")
 
 
 def _inner(module: nn.Module) -> Iterator[Unit]:

@@ -180,7 +180,7 @@ class NMRU(Unit):
         return [self._row(u, row) for row in self.numbers("W")]
 
     def _row(self, u: Sequence[Scalar], row: Sequence[Scalar]) -> Scalar:
-        if not self.sign or (any(symbolic(a) for a in u) and all(whole(w) for w in row)):
+        if not self.sign or all(w in (0, 1) for w in row):  # the cosine is then the sign of the product
             return product(1 if w == 0 else a * w + 1 - w for a, w in zip(u, row, strict=True))
         size = product(1 if w == 0 else abs(a) * w + 1 - w for a, w in zip(u, row, strict=True))
         return size * cos(dot(row, [pi(a) * negative(a) for a in u]))
