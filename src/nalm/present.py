@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from nalm.stats import Interval
 from nalm.study import Study
 from nalm.summary import Entry
 
@@ -15,15 +14,15 @@ if TYPE_CHECKING:
 MARK = "≠"  # our interval and the published one do not overlap
 
 
-def rate(interval: Interval) -> str:
-    """0.88 [0.70, 0.96]."""
-    return f"{interval.estimate:.2f} [{interval.low:.2f}, {interval.high:.2f}]"
+def _short(value: float) -> str:
+    """A rate in at most four characters: .88, 1.00."""
+    return f"{value:.2f}".removeprefix("0") if value < 0.995 else "1.00"
 
 
 def _success(entry: Entry) -> list[str]:
-    lines = [f"{entry.success.estimate:.2f}", f"{entry.success.low:.2f}-{entry.success.high:.2f}"]
+    lines = [_short(entry.success.estimate), f"{_short(entry.success.low)}-{_short(entry.success.high)}"]
     if entry.published and entry.published.success is not None:
-        lines.append(f"({entry.published.success:.2f}{' ' + MARK if entry.disagrees else ''})")
+        lines.append(f"({_short(entry.published.success)}){MARK if entry.disagrees else ''}")
     return lines
 
 
@@ -37,7 +36,7 @@ def _steps(entry: Entry) -> list[str]:
 
 
 def _sparsity(entry: Entry) -> list[str]:
-    return ["-"] if entry.sparsity is None else [f"{entry.sparsity.estimate:.1e}"]
+    return ["-"] if entry.sparsity is None else [f"{entry.sparsity.estimate:.0e}"]
 
 
 PANELS: tuple[tuple[str, Callable[[Entry], list[str]]], ...] = (
@@ -48,11 +47,12 @@ PANELS: tuple[tuple[str, Callable[[Entry], list[str]]], ...] = (
 
 
 def _grid(study: Study, entries: Sequence[Entry], content: Callable[[Entry], list[str]]) -> Iterator[list[list[str]]]:
+    """Ranges go down and units across: names of units are short, so nine of them fit a terminal."""
     by_key = {(e.row, e.column): e for e in entries}
-    for row in study.rows:
-        cells = [by_key.get((row, column)) for column in study.columns]
+    for column in study.columns:
+        cells = [by_key.get((row, column)) for row in study.rows]
         if any(cells):
-            yield [[row], *([""] if cell is None else content(cell) for cell in cells)]
+            yield [[column], *([""] if cell is None else content(cell) for cell in cells)]
 
 
 def footnotes(study: Study, entries: Sequence[Entry]) -> list[str]:
@@ -69,16 +69,18 @@ def footnotes(study: Study, entries: Sequence[Entry]) -> list[str]:
 
 def rich_tables(study: Study, entries: Sequence[Entry]) -> Iterator[Table]:
     """One table per panel; the last one carries the footnotes."""
+    from rich import box
     from rich.table import Table
 
     for number, (title, content) in enumerate(PANELS):
         caption = "\n".join(footnotes(study, entries)) if number == len(PANELS) - 1 else None
-        table = Table(title=f"{study.title}: {title}", title_justify="left", caption=caption, caption_justify="left")
+        table = Table(title=f"{study.title}: {title}", title_justify="left", caption=caption, box=box.SIMPLE_HEAD)
+        table.caption_justify, table.padding, table.pad_edge = "left", (0, 0, 0, 1), False
         table.add_column("", style="bold", no_wrap=True)
-        for column in study.columns:
-            table.add_column(column.replace(",", ", "), justify="right")
-        for row in _grid(study, entries, content):
-            table.add_row(*("\n".join(lines) for lines in row), end_section=number == 0)
+        for row in study.rows:
+            table.add_column(row, justify="right")
+        for line in _grid(study, entries, content):
+            table.add_row(*("\n".join(lines) for lines in line))
         yield table
 
 
@@ -86,7 +88,7 @@ def markdown_tables(study: Study, entries: Sequence[Entry]) -> str:
     """The same tables as Markdown, with the footnotes below."""
     parts = []
     for title, content in PANELS:
-        head = ["", *study.columns]
+        head = ["", *study.rows]
         lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
         for row in _grid(study, entries, content):
             lines.append("| " + " | ".join("<br>".join(lines_) for lines_ in row) + " |")

@@ -1,4 +1,4 @@
-"""What is to be run: a unit, a task, a recipe and a seed. A run is a pure function of these and is named by their hash."""
+"""What is to be run: a unit, a task, a recipe and a seed. A run is a pure function of these, named by their hash."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ from nalm.unit import Unit
 def unit_classes() -> dict[str, type[Unit]]:
     """All published units by class name."""
     import_all(nalm.units)
-    return {c.__name__: c for c in subclasses(Unit) if c.__module__.startswith("nalm.units.") and c.paper}
+    found: list[type[Unit]] = list(subclasses(Unit))  # type: ignore[type-abstract]
+    return {c.__name__: c for c in found if c.__module__.startswith("nalm.units.") and c.paper}
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class Layer:
     options: Mapping[str, Any] = field(default_factory=dict)
 
     @property
-    def source(self) -> type:
+    def source(self) -> type[torch.nn.Module]:
         """The class."""
         if ":" in self.unit:
             found = from_file(self.unit)

@@ -1,4 +1,4 @@
-"""A published figure or table as data: a grid of cells, each a model, a task and a recipe, with the published numbers."""
+"""A published figure or table as data: a grid of models, tasks and recipes, with the published numbers."""
 
 from __future__ import annotations
 
@@ -113,8 +113,8 @@ class Study:
             layer = Layer(reference, like.task.in_features, like.task.out_features)
             recipe = layer.source.recipe if issubclass(layer.source, Unit) else Recipe()
             model = single(reference, like.task.in_features, like.task.out_features)
-            steps = {"steps": like.recipe.steps} if recipe.steps < like.recipe.steps else {}
-            cells.append(replace(like, row=label, model=model, recipe=replace(recipe, **steps)))
+            steps = max(recipe.steps, like.recipe.steps)
+            cells.append(replace(like, row=label, model=model, recipe=replace(recipe, steps=steps)))
         return replace(self, cells=(*self.cells, *cells))
 
 

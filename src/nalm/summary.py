@@ -1,4 +1,4 @@
-"""From rows to what a reader wants to see: each cell's success, steps and sparsity with intervals, beside the source."""
+"""From rows to what a reader wants to see: success, steps and sparsity of each cell, beside what was published."""
 
 from __future__ import annotations
 

@@ -11,6 +11,7 @@ from rich.console import Console
 from nalm.cli.common import DEFAULT_STORE, StorePath
 
 console = Console(highlight=False)
+BULKY = ("run", "weights", "details", "created_at", "study", "recipe")
 
 
 def register(app: typer.Typer) -> None:
@@ -22,12 +23,20 @@ def register(app: typer.Typer) -> None:
 def export(
     output: Annotated[Path, typer.Argument(help="Ends in .csv, .csv.gz or .parquet.")],
     store: StorePath = DEFAULT_STORE,
+    compact: Annotated[
+        bool, typer.Option("--compact", help="Only what tables need: no weights, no exact JSON.")
+    ] = False,
 ) -> None:
     """Write all finished runs of a store to a table."""
-    from nalm.store import Store
+    from nalm.store import Store, write_table
 
     with Store(store, readonly=True) as kept:
-        console.print(f"{kept.export(output)} runs written to {output}.")
+        if compact:
+            rows = [{k: v for k, v in row.items() if k not in BULKY} for row in kept.rows()]
+            write_table(output, rows)
+            console.print(f"{len(rows)} runs written to {output}.")
+        else:
+            console.print(f"{kept.export(output)} runs written to {output}.")
 
 
 def merge(

@@ -44,7 +44,7 @@ def list_all() -> None:
         units.add_row(name, unit.operations, _first_sentence(unit))
     import_all(nalm.tasks)
     tasks = Table("task", "what it is", title="Tasks", title_justify="left", box=None)
-    for task in subclasses(Task):
+    for task in subclasses(Task):  # type: ignore[type-abstract]
         if not task.__name__.startswith("_"):
             tasks.add_row(task.__name__, _first_sentence(task))
     listed = Table("study", "runs", "what it is", "reproduces", title="Studies", title_justify="left", box=None)

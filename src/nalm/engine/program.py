@@ -73,7 +73,7 @@ class Program:
     @cached_property
     def draws(self) -> dict[str, tuple[int, Shape]]:
         """Stream and shape of the uniforms of one step and run: inputs, the unit's own noise, gradient noise."""
-        found = {"x": (int(Stream.TRAIN), (self.task.draws, self.recipe.batch))}
+        found: dict[str, tuple[int, Shape]] = {"x": (int(Stream.TRAIN), (self.task.draws, self.recipe.batch))}
         for number, shape in enumerate(self._noise_shapes):
             found[f"noise{number}"] = (Stream.NOISE + (number << 8), shape)
         if self.recipe.gradient_noise:

@@ -1,4 +1,4 @@
-"""The torch engine: a cohort's step over its runs axis. Eager is the oracle; `torch.compile` with `while_loop` is fast."""
+"""The torch engine: a cohort's step over its runs axis. Eager is the oracle, the compiled `while_loop` is fast."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class TorchBackend:
             return (row + 1, *(new[name].clone() for name in names))
 
         start = torch.zeros((), dtype=torch.int64, device=table.device)
-        _, *values = while_loop(more, body, (start, *state.values()))
+        _, *values = while_loop(more, body, (start, *state.values()))  # type: ignore[no-untyped-call]
         return dict(zip(names, values, strict=True))
 
     @torch.no_grad()
@@ -92,7 +92,7 @@ class TorchBackend:
         draws = {"x": uniforms(seed, stream, 0, self.program.evaluation_shape).to(self.device)}
         tensors, constants = self._tensors(state), self._tensors(consts)
         errors = np.full(len(chosen), np.nan, np.float32)
-        for block in torch.from_numpy(np.flatnonzero(chosen)).split(BLOCK):
+        for block in torch.split(torch.from_numpy(np.flatnonzero(chosen)), BLOCK):
             own = {n: v[block] for n, v in tensors.items()}
             _, metrics = self.program.evaluate(part, own, {n: v[block] for n, v in constants.items()}, draws)
             errors[block.numpy()] = metrics["error"].cpu().numpy()

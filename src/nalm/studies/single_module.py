@@ -15,8 +15,10 @@ from nalm.units.snmu import SNMU
 PLAIN = Recipe()
 THESIS = "Mistry 2023, section 3.3"
 FINDINGS = "re-run of the benchmark's authors, vector graphics"
-ORDER = ("U[-0.2,-0.1)", "U[-1.2,-1.1)", "U[-2,-1)", "U[-2,2)", "U[-20,-10)", "U[0.1,0.2)", "U[1,2)", "U[1.1,1.2)")
-ORDER += ("U[10,20)",)
+ORDER = (
+    *("U[-0.2,-0.1)", "U[-1.2,-1.1)", "U[-2,-1)", "U[-2,2)", "U[-20,-10)"),
+    *("U[0.1,0.2)", "U[1,2)", "U[1.1,1.2)", "U[10,20)"),
+)
 HARD = ("U[-1.2,-1.1)", "U[1.1,1.2)")
 
 
@@ -154,7 +156,7 @@ ADD_10 = _redundant(
     10,
     [(NAU_10, LONG), (INALU_10, INALU.recipe)],
     notes=(
-        "NAU is published as failing on U[-1.2,-1.1) and U[1.1,1.2); iNALU as good only on large ranges (figures only).",
+        "NAU is published as failing on U[-1.2,-1.1) and U[1.1,1.2); iNALU as good only on large ranges.",
     ),
 )
 SUB_10 = _redundant("sub", 10, [(NAU_10, LONG)], published=everywhere("NAU", THESIS, 1.0))
