@@ -17,7 +17,7 @@ from torch import Tensor
 
 from nalm.weight import IDENTITY, Weight
 
-LARGEST_LOG = 80.0  # exp(80) is the last round number below the largest float32
+LARGEST_LOG = 40.0  # the square of exp(40) is still a float32, so that a squared error is finite
 
 
 def nearest(value: Tensor, grid: Sequence[float]) -> Tensor:
