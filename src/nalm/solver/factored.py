@@ -23,7 +23,7 @@ AFFINE_COLUMNS = 20
 FREE_REAL = 3
 
 
-def product_of_sums(problem: Problem, k: int = 2, starts: int = 8, affine: bool = False) -> Iterator[Formula]:
+def product_of_sums(problem: Problem, k: int = 2, starts: int = 8, affine: bool = False) -> Iterator[Formula | None]:
     """Formulas `prod_k(sum_i(w_ki * x_i))` of the target and of its reciprocal; `affine` adds a constant to each sum."""
     table, terms = _table(problem, affine)
     if len(table) < 2 * table.shape[1] * (k if k < 3 else 1) + 4:
@@ -35,6 +35,7 @@ def product_of_sums(problem: Problem, k: int = 2, starts: int = 8, affine: bool 
         for weights in fit.solutions(k, starts, problem.seed):
             for formula in _read(weights, terms):
                 yield link.formula(formula, problem.y)
+            yield None
 
 
 def quotient_of_sums(problem: Problem, affine: bool = False) -> Iterator[Formula]:
@@ -81,13 +82,12 @@ class _Whitened:
         self.rows = rows
 
     def solutions(self, k: int, starts: int, seed: int) -> Iterator[Array]:
-        """Weights `(k, d)` of converged fits, best start first; for k >= 3 spectral starts come last."""
+        """Weights `(k, d)` of converged fits; for k >= 3 the last of the starts is spectral."""
         rng = np.random.default_rng([seed, k])
         for attempt in range(starts):
             start = self._aligned(self._raw_start(k, rng))
-            if k > 2 and attempt >= starts // 2:
-                spectral = self._spectral_start(k, rng)
-                start = start if spectral is None else spectral
+            if k > 2 and attempt == starts - 1:
+                start = self._spectral_start(k, rng, start)
             factors, error = minimise(self.features, self.target, self.rows, start)
             if error < 1e-3:
                 weights = np.linalg.lstsq(self.triangle, factors.T, rcond=None)[0].T
@@ -107,13 +107,13 @@ class _Whitened:
         size = np.sqrt(np.mean(values**2)) or 1.0
         return start * (np.sqrt(np.mean(self.target**2)) / size) ** (1 / len(start))
 
-    def _spectral_start(self, k: int, rng: np.random.Generator) -> Array | None:
+    def _spectral_start(self, k: int, rng: np.random.Generator, otherwise: Array) -> Array:
         """Inputs that sway log|y| span the factors: a fit inside their top-k eigenspace, from 20 cheap starts."""
         with np.errstate(all="ignore"):
             logs = np.log(np.abs(self.target))
         kept = np.isfinite(logs)
-        if kept.sum() < 4 * k:
-            return None
+        if kept.sum() < 4 * k or self.features.shape[1] < k:
+            return otherwise
         F = self.features[kept]
         moment = (F * (logs[kept] - logs[kept].mean())[:, None]).T @ F
         values, vectors = np.linalg.eigh(moment)
@@ -121,14 +121,14 @@ class _Whitened:
         inner = _Whitened.__new__(_Whitened)
         inner.features, inner.triangle = self.features @ basis, np.eye(k)
         inner.target, inner.rows, inner.height = self.target, self.rows, 1.0
-        best: tuple[float, Array] | None = None
+        best, least = otherwise, np.inf
         for _ in range(20):
             factors, error = minimise(inner.features, inner.target, inner.rows, inner._aligned(rng.normal(size=(k, k))))
-            if best is None or error < best[0]:
-                best = error, factors
-            if error < 0.1:
+            if error < least:
+                best, least = factors @ basis.T, error
+            if least < 0.1:
                 break
-        return None if best is None else np.asarray(best[1] @ basis.T)
+        return best
 
 
 def _read(weights: Array, terms: list[Formula]) -> Iterator[Formula]:

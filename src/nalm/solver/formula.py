@@ -109,7 +109,10 @@ def _opened_factor(factor: Formula, exponent: Fraction) -> tuple[Number, list[tu
         if exponent.denominator == 1 or scale > 0:
             outer, parts = _opened_factor(inner, exponent)
             return outer * _power(scale, exponent), parts
-    if isinstance(factor, Constant) and (exponent.denominator == 1 or factor.value > 0):
+    if isinstance(factor, Sum) and exponent.denominator == 1 and all(c < 0 for c, _ in factor.terms):
+        flipped = Sum(tuple((-c, t) for c, t in factor.terms))
+        return Fraction((-1) ** int(abs(exponent))), [(flipped, exponent)]
+    if isinstance(factor, Constant) and factor.value != 0 and (exponent.denominator == 1 or factor.value > 0):
         return _power(factor.value, exponent), []
     if isinstance(factor, Product) and exponent.denominator == 1:
         return Fraction(1), [(inner, power * exponent) for inner, power in factor.factors]

@@ -14,13 +14,27 @@ from fractions import Fraction
 import numpy as np
 from scipy import stats
 
-from .formula import Array, Formula, Number, gradients, inputs, real_constants, size, with_constants
+from .formula import (
+    Array,
+    Formula,
+    Number,
+    Product,
+    Sum,
+    gradients,
+    inputs,
+    real_constants,
+    size,
+    total,
+    with_constants,
+)
 from .problem import Problem
 
 MOST_CONSTANTS = 3
 LEAST_DETERMINED = 2e-5
 LARGEST_DENOMINATOR = 12
 STRUCTURE_LEVEL = 1e-5
+HOPELESS = 1e3
+"""After one Gauss-Newton step an error this many times the limit will not come down."""
 
 
 class Status(StrEnum):
@@ -62,13 +76,16 @@ def judge(problem: Problem, formula: Formula, shape: str) -> Candidate:
     if not real_constants(formula):
         status = Status.EXACT if problem.holds(formula) else Status.NONE
         return _candidate(problem, formula, shape, status)
-    refined, spread = refine(problem, formula)
+    refined, spread = refine(problem, formula, rounds=1)
+    if problem.backward_error(refined) > HOPELESS * problem.limit:
+        return _candidate(problem, refined, shape, Status.NONE, spread)
+    refined, spread = refine(problem, refined, rounds=2)
     for exact in with_exact_constants(refined, spread):
         if not real_constants(exact) and problem.holds(exact):
             return _candidate(problem, exact, shape, Status.EXACT)
         again, spread_again = refine(problem, exact)
         if real_constants(again) and _acceptable(problem, again, spread_again):
-            return _candidate(problem, again, shape, Status.REAL, spread_again)
+            return _candidate(problem, _tidy(problem, again, spread_again), shape, Status.REAL, spread_again)
     return _candidate(problem, refined, shape, Status.NONE, spread)
 
 
@@ -101,13 +118,36 @@ def refine(problem: Problem, formula: Formula, rounds: int = 3) -> tuple[Formula
 
 
 def with_exact_constants(formula: Formula, spread: Array) -> Iterator[Formula]:
-    """The formula with as many constants as possible made rational, then fewer, last as it was."""
+    """The formula with as many constants as possible made rational or shared, then fewer, last as it was."""
     values = real_constants(formula)
     nearest = [rational(value, deviation) for value, deviation in zip(values, spread, strict=True)]
     if any(exact is not None for exact in nearest):
         chosen: list[Number] = [v if exact is None else exact for v, exact in zip(values, nearest, strict=True)]
         yield with_constants(formula, chosen)
+    if len(values) > 1 and (shared := _with_shared_factor(formula, dict(zip(values, spread, strict=True)))) != formula:
+        yield shared
     yield formula
+
+
+def _with_shared_factor(formula: Formula, spread: dict[float, float]) -> Formula:
+    """Sums whose coefficients are all real and in simple ratios become one real factor times an exact sum."""
+    match formula:
+        case Sum(terms):
+            inner = [(c, _with_shared_factor(t, spread)) for c, t in terms]
+            first = inner[0][0]
+            ratios = [
+                rational(c / first, (abs(c / first) * spread[first] + spread[c]) / abs(first))
+                if isinstance(c, float) and isinstance(first, float)
+                else None
+                for c, _ in inner
+            ]
+            if len(inner) > 1 and None not in ratios:
+                return Sum(((first, total((r, t) for r, (_, t) in zip(ratios, inner, strict=True) if r is not None)),))
+            return Sum(tuple(inner))
+        case Product(factors):
+            return Product(tuple((_with_shared_factor(f, spread), e) for f, e in factors))
+        case _:
+            return formula
 
 
 def rational(value: float, deviation: float) -> Fraction | None:
@@ -128,6 +168,17 @@ def rational(value: float, deviation: float) -> Fraction | None:
         if p and abs(value - p / q) <= reach:
             return Fraction(p, q)
     return None
+
+
+def _tidy(problem: Problem, formula: Formula, spread: Array) -> Formula:
+    """The formula with its constants in the fewest digits that the data allow: 9.81 rather than 9.8100000503."""
+    values = real_constants(formula)
+    short = with_constants(formula, [_shortest(v, s) for v, s in zip(values, spread, strict=True)])
+    return short if problem.holds(short) else formula
+
+
+def _shortest(value: float, deviation: float) -> float:
+    return next((v for digits in range(1, 16) if abs((v := float(f"{value:.{digits}g}")) - value) <= 2 * deviation), value)
 
 
 def _acceptable(problem: Problem, formula: Formula, spread: Array) -> bool:

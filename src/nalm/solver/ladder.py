@@ -1,14 +1,44 @@
-"""The ladder of shapes, cheapest first."""
+"""The ladder of shapes, cheapest first, and the search that climbs it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
+from itertools import islice, takewhile
 
-from . import factored, products, sums
+from .factored import AFFINE_COLUMNS, product_of_sums, quotient_of_sums
+from .forest import Indices
 from .formula import Formula
 from .judge import Candidate, judge
+from .monomials import sum_of_products, sum_of_trees
 from .problem import Problem
+from .products import product_of_powers
+from .screen import by_importance
+from .sums import sum_of_inputs, sum_of_powers
+from .tree import tree
+
+Propose = Callable[[Problem], Iterator[Formula | None]]
+"""What a shape proposes. None closes a group of equals: after a find, only its own group is searched for rivals."""
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How far the search goes. A tree stage is (leaves, the number of most important inputs it may use)."""
+
+    tree_stages: tuple[tuple[int, int], ...]
+    tree_budget: int
+    monomial_columns: int
+    monomial_terms: int
+    factors: tuple[int, ...]
+    starts: int
+
+
+EFFORTS = {
+    "quick": Effort(((4, 10),), 100_000, 6, 3, (2,), 2),
+    "normal": Effort(((4, 30), (5, 10), (6, 7), (7, 5)), 600_000, 10, 5, (2, 3), 4),
+    "high": Effort(((4, 100), (5, 20), (6, 14), (7, 10)), 6_000_000, 14, 8, (2, 3, 4, 5), 10),
+}
 
 
 @dataclass(frozen=True)
@@ -16,24 +46,57 @@ class Rung:
     """One shape: its name and the formulas it proposes."""
 
     name: str
-    propose: Callable[[Problem], Iterator[Formula]]
+    propose: Propose
 
 
-def rungs(problem: Problem) -> Iterator[Rung]:
-    yield Rung("sum", sums.sum_of_inputs)
-    yield Rung("product", products.product_of_powers)
-    yield Rung("sum of powers", sums.sum_of_powers)
-    yield Rung("quotient of sums", factored.quotient_of_sums)
-    yield Rung("product of 2 sums", lambda p: factored.product_of_sums(p, 2, starts=3))
-    yield Rung("product of 3 sums", lambda p: factored.product_of_sums(p, 3, starts=6))
+def rungs(problem: Problem, effort: Effort) -> Iterator[Rung]:
+    """The shapes in the order in which they are tried."""
+    yield Rung("sum", sum_of_inputs)
+    yield Rung("product", product_of_powers)
+    yield Rung("sum of powers", sum_of_powers)
+    yield Rung("quotient of sums", quotient_of_sums)
+    yield Rung("product of 2 sums", partial(product_of_sums, k=2, starts=effort.starts))
+    order = by_importance(problem)
+    yield Rung("sum of products", partial(sum_of_products, columns=order[: min(6, effort.monomial_columns)], terms=3))
+    if problem.columns <= AFFINE_COLUMNS:
+        yield Rung("quotient of sums with constants", partial(quotient_of_sums, affine=True))
+        yield Rung("product of 2 sums with constants", partial(product_of_sums, k=2, starts=effort.starts, affine=True))
+    yield from (Rung(f"tree to {leaves} leaves", stage) for leaves, stage in _tree_stages(problem, effort, order))
+    columns = order[: effort.monomial_columns]
+    yield Rung("longer sum of products", partial(sum_of_products, columns=columns, terms=effort.monomial_terms))
+    for k in effort.factors[1:]:
+        yield Rung(f"product of {k} sums", partial(product_of_sums, k=k, starts=effort.starts))
+    yield Rung("sum of trees", partial(sum_of_trees, columns=order[: min(6, effort.monomial_columns)]))
 
 
-def climb(problem: Problem, tried: list[Candidate] | None = None) -> Candidate | None:
-    for rung in rungs(problem):
-        for formula in rung.propose(problem):
-            candidate = judge(problem, formula, rung.name)
-            if tried is not None:
-                tried.append(candidate)
-            if candidate.found:
-                return candidate
-    return None
+def _tree_stages(problem: Problem, effort: Effort, order: Indices) -> Iterator[tuple[int, Propose]]:
+    """Tree searches from shallow over many inputs to deep over few; a stage that a deeper one contains is left out."""
+    stages = effort.tree_stages
+    for at, (leaves, columns) in enumerate(stages):
+        if at + 1 < len(stages) and problem.columns <= stages[at + 1][1]:
+            continue
+        chosen = order[:columns]
+        yield leaves, partial(tree, columns=chosen, most_leaves=leaves, budget=effort.tree_budget)
+
+
+RIVALS = 20
+
+
+def climb(problem: Problem, effort: Effort, report: Callable[[str], None] = lambda _: None) -> list[Candidate]:
+    """Every candidate judged, in order; the search ends with the first rung that explains the data.
+
+    After a find, a few more proposals of the same rung are judged, so that a rival shows itself.
+    """
+    judged: list[Candidate] = []
+    for rung in rungs(problem, effort):
+        report(rung.name)
+        proposals = iter(rung.propose(problem))
+        for formula in proposals:
+            if formula is None:
+                continue
+            judged.append(judge(problem, formula, rung.name))
+            if judged[-1].found:
+                equals = (rival for rival in takewhile(lambda rival: rival is not None, proposals) if rival is not None)
+                judged += [judge(problem, rival, rung.name) for rival in islice(equals, RIVALS)]
+                return judged
+    return judged

@@ -7,8 +7,8 @@ from scipy import linalg
 
 from .formula import Array
 
-STALL_STEPS = 25
-STALL_GAIN = 0.01
+STALL_STEPS = 12
+STALL_GAIN = 0.05
 CONVERGED = 1e-9
 
 

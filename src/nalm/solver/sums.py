@@ -44,7 +44,7 @@ def sparse_sums(values: Array, target: Array, features: list[Formula], seed: int
                 yield _grid_sum(features, weights)
 
 
-def sum_of_powers(problem: Problem) -> Iterator[Formula]:
+def sum_of_powers(problem: Problem) -> Iterator[Formula | None]:
     """Formulas `T(y) = sum(w_i * x_i ** p) (+ constant)`: lenses, resistors, norms, any subset of any number of inputs."""
     if problem.rows < problem.columns + 3:
         return
@@ -63,6 +63,7 @@ def sum_of_powers(problem: Problem) -> Iterator[Formula]:
             for width in (problem.columns, problem.columns + 1):
                 for formula in combinations(features[:width], table[:, :width], target, rows):
                     yield link.formula(formula, problem.y)
+            yield None
 
 
 def _mostly_explained(basis: Array, target: Array) -> bool:

@@ -1,0 +1,112 @@
+"""Sparse sums over a dictionary: every single, every pair from the Gram matrix, then a beam of longer sums."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .combine import combinations
+from .formula import Array, Formula
+from .link import Link
+from .problem import Problem
+
+SMALLEST_DETERMINANT = 1e-11
+MOST_ROWS = 256
+Supports = NDArray[np.int64]
+
+
+def sparse_sums(
+    problem: Problem, features: Sequence[Formula], values: Array, link: Link, terms: int, width: int
+) -> Iterator[Formula | None]:
+    """Formulas with `y ** power = sum of at most `terms` features`, fewest terms first.
+
+    Args:
+        values: the features at the rows, `(n, m)`.
+        width: how many sums of each length are kept.
+    """
+    rows = slice(0, MOST_ROWS)
+    weights, target = link.weights(problem.y), link.target(problem.y)
+    with np.errstate(all="ignore"):
+        A = values[rows] * weights[rows, None]
+        length = np.linalg.norm(A, axis=0)
+        usable = np.flatnonzero(np.isfinite(length) & (length > 0) & np.isfinite(values).all(axis=0))
+    b = (target * weights)[rows]
+    height = float(np.linalg.norm(b))
+    if not (np.isfinite(height) and height > 0 and len(usable)):
+        return
+    beam = Beam(A[:, usable] / length[usable], b / height)
+    close = max(1e-5, 5 * problem.noise)
+    for size in range(1, terms + 1):
+        if size > len(usable) or size + 2 > len(b):
+            return
+        supports, errors = beam.lengthened(size, width)
+        for support in supports[errors < close]:
+            chosen = usable[support]
+            yield from (
+                link.formula(formula, problem.y)
+                for formula in combinations([features[i] for i in chosen], values[:, chosen], target, weights)
+            )
+        yield None
+
+
+class Beam:
+    """The best sums of each length over unit columns `A` `(n, m)` for a unit target."""
+
+    def __init__(self, A: Array, b: Array) -> None:
+        self.A, self.b = A, b
+        self.supports: Supports = np.zeros((0, 0), np.int64)
+
+    def lengthened(self, size: int, width: int) -> tuple[Supports, Array]:
+        """The best supports with `size` columns and their relative errors, best first."""
+        if size == 1:
+            ranked = np.argsort(-np.abs(self.A.T @ self.b), kind="stable")[:, None]
+        elif size == 2:
+            ranked = self._pairs(width)
+        else:
+            ranked = self._extended(width)
+        if size <= 2:
+            ranked = ranked[:width]
+        errors = np.array([self._error(support) for support in ranked])
+        order = np.argsort(errors, kind="stable")
+        self.supports = ranked[order]
+        return self.supports, errors[order]
+
+    def _pairs(self, width: int) -> Supports:
+        """All pairs at once: what two columns explain follows from the Gram matrix alone."""
+        gram, along = self.A.T @ self.A, self.A.T @ self.b
+        with np.errstate(all="ignore"):
+            determinant = 1 - gram**2
+            explained = (along[:, None] ** 2 + along**2 - 2 * gram * np.outer(along, along)) / determinant
+        explained[~(determinant > SMALLEST_DETERMINANT)] = -1
+        explained[np.tril_indices_from(explained)] = -1
+        best = _largest(explained.ravel(), width)
+        return np.stack(np.unravel_index(best, explained.shape), axis=1)
+
+    def _extended(self, width: int) -> Supports:
+        """Every kept support with one more column, all in two matrix products."""
+        bases = np.linalg.qr(self.A.T[self.supports].transpose(0, 2, 1))[0]  # (beams, n, k)
+        left = self.b - np.einsum("bnk,bk->bn", bases, np.einsum("bnk,n->bk", bases, self.b))
+        onto = np.einsum("bnk,nm->bkm", bases, self.A, optimize=True)
+        remaining = 1 - np.sum(onto**2, axis=1)
+        with np.errstate(all="ignore"):
+            gains = (left @ self.A) ** 2 / remaining / np.maximum(np.sum(left**2, axis=1), 1e-30)[:, None]
+        gains[~(remaining > SMALLEST_DETERMINANT)] = -1
+        # What matters is the error left: rank by the squared error of the longer sum.
+        error = np.sum(left**2, axis=1)[:, None] * (1 - gains)
+        error[gains < 0] = np.inf
+        beams, columns = np.unravel_index(_largest(-error.ravel(), 2 * width), error.shape)
+        longer = np.sort(np.column_stack([self.supports[beams], columns]), axis=1)
+        return np.unique(longer, axis=0)[: 2 * width]
+
+    def _error(self, support: Supports) -> float:
+        basis = np.linalg.qr(self.A[:, support])[0]
+        return float(np.linalg.norm(self.b - basis @ (basis.T @ self.b)))
+
+
+def _largest(values: Array, count: int) -> NDArray[np.intp]:
+    if count >= len(values):
+        return np.argsort(-values, kind="stable")
+    best = np.argpartition(-values, count)[:count]
+    return best[np.argsort(-values[best], kind="stable")]

@@ -1,0 +1,53 @@
+"""S.P: the target, or its power, as a sparse sum of monomials, or of other small trees."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from itertools import combinations, product as every
+
+import numpy as np
+
+from .beam import sparse_sums
+from .forest import Forest, Indices
+from .formula import ONE, Array, Formula, Input, evaluate, product
+from .link import usable_links
+from .problem import Problem
+
+SINGLES = tuple(Fraction(e) for e in ("-2", "-1", "1", "2", "3", "-1/2", "1/2"))
+PAIRS = (-2, -1, 1, 2)
+TRIPLES = (-1, 1)
+TRIPLE_COLUMNS = 10
+MOST_FEATURES = 2500
+
+
+def sum_of_products(problem: Problem, columns: Indices, terms: int = 4, width: int = 100) -> Iterator[Formula | None]:
+    """Formulas that sum up to `terms` monomials of up to three inputs each."""
+    features = list(dictionary([int(i) for i in columns]))[:MOST_FEATURES]
+    values = np.stack([evaluate(feature, problem.X) for feature in features], axis=1)
+    for link in usable_links(problem):
+        yield from sparse_sums(problem, features, values, link, terms if link.power == 1 else min(terms, 3), width)
+
+
+def dictionary(columns: list[int]) -> Iterator[Formula]:
+    """The monomials: 1, powers of one input, products of two with exponents to ±2, products of three with ±1."""
+    yield ONE
+    for i, exponent in every(columns, SINGLES):
+        yield product([(Input(i), exponent)])
+    for (i, j), a, b in every(combinations(columns, 2), PAIRS, PAIRS):
+        yield product([(Input(i), a), (Input(j), b)])
+    if len(columns) <= TRIPLE_COLUMNS:
+        for chosen, exponents in every(combinations(columns, 3), every(TRIPLES, repeat=3)):
+            yield product((Input(i), e) for i, e in zip(chosen, exponents, strict=True))
+
+
+def sum_of_trees(problem: Problem, columns: Indices, terms: int = 2, width: int = 60) -> Iterator[Formula | None]:
+    """Formulas `c1 * u + c2 * v` over all trees with up to three leaves: two unrelated constants."""
+    forest = Forest(problem.X[: min(12, problem.rows), columns], columns)
+    forest.grow()
+    forest.grow()
+    count = min(sum(len(level) for level in forest.levels), MOST_FEATURES)
+    features = [forest.formula(number) for number in range(count)]
+    values: Array = np.stack([evaluate(feature, problem.X) for feature in features], axis=1)
+    for link in usable_links(problem):
+        yield from sparse_sums(problem, features, values, link, terms, width)

@@ -1,0 +1,127 @@
+"""`solve`: a table in, an exact formula or an honest refusal out."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from .clean import renumbered, set_aside
+from .elsewhere import agrees_elsewhere
+from .formula import Constant, Formula, inputs, size
+from .judge import Candidate, Status, judge, rational
+from .ladder import EFFORTS, climb
+from .problem import ROUNDING, Problem, checked, column_names
+from .solution import Evidence, Solution
+
+SPARE_BITS = 20.0
+"""How many bits of evidence must be left after paying for the formula's own description."""
+
+
+def solve(
+    X: Any,
+    y: Any,
+    names: Sequence[str] | None = None,
+    noise: float | None = None,
+    effort: str = "normal",
+    like: Any = None,
+    seed: int = 0,
+    report: Callable[[str], None] = lambda _: None,
+) -> Solution:
+    """Finds the formula over the columns of `X` that gives `y`, if it has one of the shapes arithmetic units compute.
+
+    Args:
+        X: a table of numbers, `(rows, columns)`; the column names of a DataFrame become symbols.
+        y: one number for each row.
+        names: symbols for the columns, instead of x0, x1, ... or a DataFrame's own.
+        noise: relative noise of y, 0 for none; None if unknown, then exactness is tried first and noise estimated after.
+        effort: "quick", "normal" or "high".
+        like: a unit or `Chain` whose grid weights are to be filled; the search keeps to what it can compute.
+        seed: the same seed gives the same answer.
+        report: called with the name of each shape as it is tried.
+
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).uniform(1, 2, (64, 3))
+    >>> print(solve(X, X[:, 0] * X[:, 1] / X[:, 2] ** 2, names=["m", "M", "r"]).expression)
+    M*m/r**2
+    """
+    began = time.perf_counter()
+    if effort not in EFFORTS:
+        raise ValueError(f"effort must be one of {', '.join(EFFORTS)}; got {effort!r}")
+    problem = checked(X, y, noise=noise, seed=seed)
+    labels = column_names(X, names, problem.columns)
+    if like is not None:
+        from .like import fill
+
+        return fill(like, problem, tuple(labels), began)
+    used, columns, notes = set_aside(problem, labels)
+    with np.errstate(all="ignore"):
+        tried = _constant_target(used) or climb(used, EFFORTS[effort], report)
+        chosen, status, more = _verdict(used, tried)
+        if status is Status.NONE and noise is None and used.columns:
+            from .noisy import under_noise
+
+            report("noise")
+            used, tried, chosen, status, more = under_noise(used, tried, chosen)
+    tried = [replace(c, formula=renumbered(c.formula, columns)) for c in tried]
+    chosen = replace(chosen, formula=renumbered(chosen.formula, columns))
+    unit, why = _stack(chosen, status, problem.columns)
+    evidence = Evidence(
+        chosen.backward_error, problem.rows, used.noise, chosen.constants, (*notes, *more, *([why] if why else []))
+    )
+    return Solution(chosen, status, evidence, tuple(labels), tuple(tried), unit, time.perf_counter() - began)
+
+
+def _constant_target(problem: Problem) -> list[Candidate]:
+    """A target that never changes is a number, whatever the inputs."""
+    first = float(problem.y[0])
+    if problem.columns and np.ptp(problem.y) > 0:
+        return []
+    if np.ptp(problem.y) > 0:
+        mean = Constant(float(np.mean(problem.y)))
+        return [judge(problem, mean, "constant")]
+    exact = rational(first, 0.0) if first else None
+    formula = Constant(exact) if exact is not None and float(exact) == first else Constant(first)
+    status = Status.REAL if first and isinstance(formula.value, float) else Status.EXACT
+    return [Candidate(formula, "constant", status, 0.0, 0.0)]
+
+
+def _verdict(problem: Problem, tried: list[Candidate]) -> tuple[Candidate, Status, list[str]]:
+    """The best candidate and what may be said of it."""
+    found = [c for c in tried if c.found]
+    if not found:
+        fallback = judge(problem, Constant(float(np.mean(problem.y))), "constant")
+        return min([*tried, fallback], key=lambda c: c.relative_error), Status.NONE, []
+    chosen = min(found, key=lambda c: (len(c.constants), c.complexity))
+    rivals = [c for c in found if c.complexity <= chosen.complexity + 1 and len(c.constants) <= len(chosen.constants)]
+    if not all(agrees_elsewhere(problem, chosen.formula, rival.formula) for rival in rivals):
+        return chosen, Status.AMBIGUOUS, ["another formula of the same size fits as well but differs outside the data"]
+    if chosen.shape != "constant" and evidence_bits(problem) - description_bits(chosen.formula, problem.columns) < SPARE_BITS:
+        return chosen, Status.AMBIGUOUS, ["there are too few rows to be sure of a formula this long"]
+    return chosen, chosen.status, []
+
+
+def evidence_bits(problem: Problem) -> float:
+    """How many bits the target pins down: for each row, its spread over what rounding and noise leave open."""
+    spread = float(np.std(problem.y))
+    floor = (ROUNDING + problem.noise) * np.maximum(np.abs(problem.y), 1e-300)
+    return float(np.sum(np.maximum(np.log2(spread / floor + 1) - 2, 0)))
+
+
+def description_bits(formula: Formula, columns: int) -> float:
+    """About how many bits name a formula: which inputs, joined how, and each real constant in full."""
+    from .formula import real_constants
+
+    return size(formula) * (math.log2(columns + 2) + 2.5) + 24 * len(real_constants(formula)) + len(inputs(formula))
+
+
+def _stack(chosen: Candidate, status: Status, columns: int) -> tuple[Any, str]:
+    from .stack import stack_of
+
+    if status is Status.NONE:
+        return None, ""
+    return stack_of(chosen.formula, columns)

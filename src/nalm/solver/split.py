@@ -1,0 +1,68 @@
+"""A sum of two trees behind an unknown real factor: `t = c * (u ± v)`.
+
+The factor is eliminated, not fitted. With `r_i = t_i / t_0` the map `S -> S_i - r_i S_0` is linear and sends t to zero,
+so it sends u and v to the same values up to sign, and one meeting of the two lists finds them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from itertools import islice
+
+import numpy as np
+
+from .forest import Forest, Trees
+from .formula import Array, Formula, Sum, total
+from .meet import Side, meet
+from .peel import Peels
+
+MOST_HITS = 50
+MOST_VALUES = 1_500_000
+PARTS = ((2, 1), (2, 2), (3, 1), (3, 2), (3, 3), (4, 1), (4, 2))
+
+
+def splits(forest: Forest, peels: Peels, most_leaves: int) -> Iterator[Formula | None]:
+    """Formulas `c * (u ± v)` of the target, and of the target multiplied or divided by a small tree."""
+    for peeled in range(min(3, len(peels.levels))):
+        rows = peels.multiplicative(peeled)
+        # A tree that was divided out of u and v comes back in both, so two leaves more are still within reach.
+        reach = most_leaves + 2 * (peeled > 0) - peeled
+        affordable = [len(level) * len(rows) <= MOST_VALUES for level in forest.levels]
+        parts = [(a, b) for a, b in PARTS if a <= len(forest.levels) and affordable[a - 1] and a + b <= reach]
+        for row in rows:
+            yield from _split(forest, peels, peeled, int(row), parts)
+            yield None
+
+
+def _split(forest: Forest, peels: Peels, peeled: int, row: int, parts: list[tuple[int, int]]) -> Iterator[Formula]:
+    t, error = peels.levels[peeled].values[row], peels.levels[peeled].errors[row]
+    sides = {
+        level: _eliminated(forest.levels[level - 1], forest.starts[level - 1], t, error)
+        for level in {level for pair in parts for level in pair}
+    }
+    for a, b in parts:
+        for i, j in islice(meet(sides[a], sides[b]), MOST_HITS):
+            u, v = (forest.levels[k - 1].values[n - forest.starts[k - 1]] for k, n in ((a, i), (b, j)))
+            sign = _sign(u, v, t)
+            body = total([(Fraction(1), forest.formula(i)), (Fraction(sign), forest.formula(j))])
+            factor = float(np.median(t / (u + sign * v)))
+            if np.isfinite(factor) and factor != 0:
+                yield peels.formula(row + peels.starts[peeled], Sum(((factor, body),)))
+
+
+def _eliminated(trees: Trees, start: int, t: Array, error: Array) -> Side:
+    ratio = t[1:] / t[0]
+    spread = error[1:] / abs(t[0]) + np.abs(ratio) * error[0] / abs(t[0])
+    values = trees.values[:, 1:] - ratio * trees.values[:, :1]
+    errors = trees.errors[:, 1:] + np.abs(ratio) * trees.errors[:, :1] + np.abs(trees.values[:, :1]) * spread
+    sound = np.abs(values[:, 0]) > 8 * errors[:, 0]
+    signed = values * np.where(values[:, :1] < 0, -1, 1)
+    return Side(signed[sound], errors[sound], np.flatnonzero(sound) + start)
+
+
+def _sign(u: Array, v: Array, t: Array) -> int:
+    """Whether t is proportional to u + v or to u - v."""
+    with np.errstate(all="ignore"):
+        wobble = [float(np.ptp(t / (u + s * v)) / np.median(np.abs(t / (u + s * v)))) for s in (1, -1)]
+    return 1 if not wobble[1] < wobble[0] else -1

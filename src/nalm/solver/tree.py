@@ -1,0 +1,111 @@
+"""T: tree search, meeting small trees and the peeled target in the middle."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from itertools import islice
+
+import numpy as np
+
+from .forest import Forest, Indices
+from .formula import ONE, Array, Formula, Sum, total
+from .meet import Side, View, affine, meet, plain, scaled, shifted
+from .peel import Peels
+from .problem import Problem
+from .split import splits
+
+PROBES = 12
+MOST_HITS = 300
+MOST_VALUES = 100_000
+
+
+def tree(problem: Problem, columns: Indices, most_leaves: int, budget: int) -> Iterator[Formula | None]:
+    """Formulas with up to `most_leaves` leaves over some columns, fewest leaves first, real constants last.
+
+    Args:
+        columns: the inputs to use; the constant 1 is always there.
+        budget: the most pairs of trees that one step may combine.
+    """
+    rows = probe_rows(problem.X[:, columns])
+    forest = Forest(problem.X[np.ix_(rows, columns)], columns, full=most_leaves > 6)
+    peels = Peels(problem.y[rows], problem.noise, forest)
+    reached = []
+    for trees, peeled in _meetings(most_leaves):
+        if _grown(forest, trees, budget) and _grown(peels, peeled, budget):
+            meeting = _Meeting(forest, peels, trees - 1, peeled)
+            reached.append(meeting)
+            for view in (plain, scaled):
+                yield from meeting.formulas(view)
+                yield None
+    yield from splits(forest, peels, most_leaves)
+    for view in (shifted, affine):
+        for meeting in reached:
+            if meeting.size <= MOST_VALUES:
+                yield from meeting.formulas(view)
+                yield None
+
+
+def _meetings(most_leaves: int) -> Iterator[tuple[int, int]]:
+    """(leaves of the subtree, leaves peeled): every tree of at most seven leaves is cut by one of these."""
+    for total_leaves in range(2, most_leaves + 1):
+        for trees in (2, 3, 4):
+            peeled = total_leaves - trees
+            if 0 <= peeled <= 3 and not (trees == 2 and total_leaves > 4):
+                yield trees, peeled
+
+
+def _grown(growing: Forest | Peels, level: int, budget: int) -> bool:
+    """Grows up to a level (counted in leaves); False if that would cost more than the budget."""
+    needed = level if isinstance(growing, Forest) else level + 1
+    while len(growing.levels) < needed:
+        if growing.pairs() > budget:
+            return False
+        growing.grow()
+    return True
+
+
+class _Meeting:
+    """One subtree level against one peeled level, under each view."""
+
+    def __init__(self, forest: Forest, peels: Peels, level: int, peeled: int) -> None:
+        self.forest, self.peels = forest, peels
+        self.level, self.peeled = level, peeled
+        self.size = len(forest.levels[level]) + len(peels.levels[peeled])
+
+    def formulas(self, view: View) -> Iterator[Formula]:
+        trees, targets = self.forest.levels[self.level], self.peels.levels[self.peeled]
+        left = Side.of(trees.values, trees.errors, self.forest.starts[self.level], view)
+        right = Side.of(targets.values, targets.errors, self.peels.starts[self.peeled], view)
+        for i, j in islice(meet(left, right), MOST_HITS):
+            subtree = self.forest.formula(i)
+            for explained in self._explained(view, subtree, i, j):
+                yield self.peels.formula(j, explained)
+
+    def _explained(self, view: View, subtree: Formula, i: int, j: int) -> Iterator[Formula]:
+        """What the peeled target equals: the subtree, with first guesses at the constants that the view leaves free."""
+        if view is plain:
+            yield subtree
+            return
+        u = self.forest.levels[self.level].values[i - self.forest.starts[self.level]]
+        t = self.peels.levels[self.peeled].values[j - self.peels.starts[self.peeled]]
+        if view is scaled:
+            yield Sum(((float(np.median(t / u)), subtree),))
+            return
+        slope, offset = np.polyfit(u, t, 1)
+        if view is shifted:
+            sign = 1 if slope > 0 else -1
+            yield total([(Fraction(sign), subtree), (float(np.median(t - sign * u)), ONE)])
+        else:
+            yield total([(float(slope), subtree), (float(offset), ONE)])
+
+
+def probe_rows(X: Array, count: int = PROBES) -> Indices:
+    """The rows whose inputs lie furthest apart, from each other, from 0 and from 1: differences are sharpest there."""
+    with np.errstate(all="ignore"):
+        table = np.column_stack([X, np.ones(len(X))])
+        scale = np.max(np.abs(table), axis=1, keepdims=True)
+        ordered = np.sort(table / scale, axis=1)
+        gap = np.min(np.diff(ordered, axis=1), axis=1) if table.shape[1] > 1 else np.ones(len(X))
+        gap = np.minimum(gap, np.min(np.abs(table / scale), axis=1))
+    return np.argsort(-gap, kind="stable")[:count]
