@@ -24,6 +24,8 @@ from nalm.stack import Gated as Gated
 from nalm.stack import InputGated as InputGated
 from nalm.unit import Unit as Unit
 from nalm.units import baselines as baselines
+from nalm.units.classic import ProductUnit as ProductUnit
+from nalm.units.classic import Quadratic as Quadratic
 from nalm.units.division import NMRU as NMRU
 from nalm.units.division import NRU as NRU
 from nalm.units.division import SeparateSignNRU as SeparateSignNRU
