@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import math
 
+from .bounds import bounds
 from .values import LONG, Graph, Value, Varies, is_number, number, split
 
 SUMS = ("sum_samples", "sum_features")
 _TRANSCENDENTAL = {"exp", "log", "sin", "cos", "tanh", "sigmoid", "log1p", "expm1", "sqrt"}
 _SMALLEST_NORMAL = 2.0**-126
-_NONNEGATIVE = {"abs", "exp", "sigmoid", "sqrt", "float"}
 
 
 class Algebra(Graph):
@@ -27,7 +27,8 @@ class Algebra(Graph):
         for left, right in ((a, b), (b, a)):
             if right.op == "mul" and is_number(right.args[0], -1.0):
                 return self.sub(left, right.args[1])
-        return self._merged(a, b, 1) or self._shared_sum(a, b) or self.apply("add", a, b)
+        rewritten = self._merged(a, b, 1) or self._shared_sum(a, b) or self._gathered(a, b) or self._gathered(b, a)
+        return rewritten or self.apply("add", a, b)
 
     def sub(self, a: Value, b: Value) -> Value:
         """a - b."""
@@ -35,6 +36,9 @@ class Algebra(Graph):
             return a
         if is_number(a, 0.0):
             return self.neg(b)
+        parts = None if b.axes else _offset(a)
+        if parts is not None:
+            return self.add(self.sub(parts[0], b), parts[1])
         return self._merged(a, b, -1) or self.apply("sub", a, b)
 
     def neg(self, a: Value) -> Value:
@@ -81,6 +85,9 @@ class Algebra(Graph):
             divisor = float(number(b))
             if 2.0**-125 < abs(divisor) < 2.0**125 and abs(math.frexp(divisor)[0]) == 0.5:
                 return self.mul(self.constant(1.0 / divisor), a)
+        front, back = split(a)
+        if b.axes and front is not None and back is not None:
+            return self.mul(front, self.apply("div", back, b))
         return self.apply("div", a, b)
 
     def select(self, condition: Value, a: Value, b: Value) -> Value:
@@ -99,30 +106,32 @@ class Algebra(Graph):
             if not any(arm.axes for arm in arms):
                 results = [self.function(op, arm if front is None else self.mul(front, arm)) for arm in arms]
                 return self.select(condition, *results)
-        if op == "log" and self._least(a) >= _SMALLEST_NORMAL:
+        if op == "log" and bounds(a)[0] >= _SMALLEST_NORMAL:
             op = "log_normal"
         return self.apply(op, a)
 
-    def _least(self, value: Value) -> float:
-        """A number the value never falls below, unless it is NaN."""
-        args = value.args
-        if value.op == "constant" and value.kind == "float":
-            return float(number(value))
-        if value.op in _NONNEGATIVE or (value.op == "mul" and args[0] is args[1]):
-            return 0.0
-        if value.op == "add":
-            return self._least(args[0]) + self._least(args[1])
-        if value.op in ("min", "max"):
-            return (min if value.op == "min" else max)(self._least(args[0]), self._least(args[1]))
-        return -math.inf
+    def _gathered(self, a: Value, b: Value) -> Value | None:
+        """(p + v) + b = (p + b) + v for numbers p and b of the run."""
+        parts = None if b.axes else _offset(a)
+        return None if parts is None else self.add(self.add(parts[0], b), parts[1])
 
     def _merged(self, a: Value, b: Value, sign: int) -> Value | None:
         """Two sums over the same axis with the same factor become one, with one accumulator."""
+        if a.op in ("add", "sub") and not a.axes:
+            # (y + a) + b = y + (a + b), wherever in a longer sum the partner of b may be.
+            y, last = a.args
+            flip = 1 if a.op == "add" else -1
+            inner = self._merged(last, b, sign * flip)
+            if inner is not None:
+                return self.add(y, inner) if flip > 0 else self.sub(y, inner)
+            inner = self._merged(y, b, sign)
+            if inner is not None:
+                return self.add(inner, last) if flip > 0 else self.sub(inner, last)
         (factor_a, sum_a), (factor_b, sum_b) = _scaled_sum(a), _scaled_sum(b)
         if sum_a is None or sum_b is None or sum_a.op != sum_b.op or sum_a.level != sum_b.level:
             return None
         if factor_a is not factor_b:
-            if factor_a is None or factor_b is None or not _opposite(factor_a, factor_b):
+            if not _opposite(factor_a, factor_b):
                 return None
             sign = -sign
         signs = (*sum_a.data, *(sign * s for s in sum_b.data))
@@ -150,6 +159,15 @@ class Algebra(Graph):
         return self.apply("add", self.add(first[0], second[0]), row)
 
 
+def _offset(value: Value) -> tuple[Value, Value] | None:
+    """A value along a long axis as p + v, with a number p of the run."""
+    if value.op == "add" and value.axes:
+        for p, v in (value.args, value.args[::-1]):
+            if not p.axes:
+                return p, v
+    return None
+
+
 def _scaled_sum(value: Value) -> tuple[Value | None, Value | None]:
     if value.op in SUMS:
         return None, value
@@ -160,8 +178,20 @@ def _scaled_sum(value: Value) -> tuple[Value | None, Value | None]:
     return None, None
 
 
-def _opposite(a: Value, b: Value) -> bool:
-    return a.op == b.op == "constant" and bool(number(a) == -number(b))
+def _opposite(a: Value | None, b: Value | None) -> bool:
+    """Whether two factors differ in their sign only."""
+    (first, rest), (second, other) = _coefficient(a), _coefficient(b)
+    return rest is other and first == -second
+
+
+def _coefficient(factor: Value | None) -> tuple[float, Value | None]:
+    if factor is None:
+        return 1.0, None
+    if factor.op == "constant":
+        return float(number(factor)), None
+    if factor.op == "mul" and factor.args[0].op == "constant":
+        return float(number(factor.args[0])), factor.args[1]
+    return 1.0, factor
 
 
 def _shared(value: Value) -> tuple[Value, Value, Value] | None:
