@@ -6,7 +6,7 @@ import dataclasses
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -127,19 +127,28 @@ class Run:
     @property
     def structure(self) -> tuple[object, ...]:
         """Runs of equal structure train as one cohort; learning rates and ranges are numbers and may differ."""
-        recipe = plain(self.recipe)
-        recipe["optimiser"].pop("rate")
+        recipe = plain(replace(self.recipe, optimiser=replace(self.recipe.optimiser, rate=0.0)))
         model = json.dumps(self.model.content(), sort_keys=True)
         return (model, self.task.structure, json.dumps(recipe, sort_keys=True), self.every)
 
 
 def plain(value: Any) -> Any:
-    """Dataclasses as nested dictionaries of plain values, with their class names."""
+    """Dataclasses as nested dictionaries of plain values, with their class names.
+
+    Fields at their default are left out, so that a new option does not rename the runs of those who do not use it.
+    The price: a default must never change.
+    """
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        fields = {f.name: plain(getattr(value, f.name)) for f in dataclasses.fields(value) if f.compare}
-        return {"kind": type(value).__name__, **fields}
+        fields = [f for f in dataclasses.fields(value) if f.compare and getattr(value, f.name) != _default(f)]
+        return {"kind": type(value).__name__, **{f.name: plain(getattr(value, f.name)) for f in fields}}
     if isinstance(value, Mapping):
         return {str(k): plain(v) for k, v in value.items()}
     if isinstance(value, (list, tuple)):
         return [plain(v) for v in value]
+    if isinstance(value, float) and value.is_integer():
+        return int(value)  # 1 and 1.0 are the same number, so they name the same run
     return value
+
+
+def _default(f: dataclasses.Field[Any]) -> Any:
+    return f.default_factory() if f.default_factory is not dataclasses.MISSING else f.default

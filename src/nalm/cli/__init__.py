@@ -15,7 +15,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Neural arithmetic that extrapolates: run the field's experiments, see them beside the published numbers, "
     "solve a table of numbers for its exact formula.",
-    epilog="Start with `nalm list`, then `nalm run single-module/mul --quick` and `nalm show single-module/mul --quick`.",
+    epilog="Start with `nalm list`, then try `nalm run single-module/mul --quick` and `nalm show` with the same words.",
 )
 for module in (look, train, keep):
     module.register(app)
