@@ -173,10 +173,10 @@ class Emitter:
         with w.loop(0, self.slots) as slot:
             first, last = self._lanes_of(slot)
             shared = Place(self._slot_draws(slot), slot, first, chunk, length)
-            if level.seed.busy:
-                self._rows(level.seed, shared, (first, last))
             contract_features(self, [v for v in level.products if not v.varies & Varies.RUN], shared, (first, None))
             contract_features(self, [v for v in level.products if v.varies & Varies.RUN], shared, (first, last))
+            if level.seed.busy:
+                self._rows(level.seed, shared, (first, last))
             contract_samples(self, level.seed.products, shared, (first, last), True)
             if level.runs.busy:
                 with w.loop(first, last) as lane:

@@ -1,12 +1,12 @@
 """Which loop computes which value.
 
-One step of a tile of up to sixteen runs is a list of levels, one more for every reduction over a long axis that the step
-nests. A level is
+One step of a tile of up to sixteen runs is a list of levels, one more for every reduction over a long axis that the
+step nests. A level is
 
     scalars      lanes are runs       everything without a long axis, one straight line of code
     features     lanes are runs       one pass over the long feature axis
-    seed rows    lanes are samples    once per seed: what all its runs share
     products     lanes are samples    vector-matrix products over the features
+    seed rows    lanes are samples    once per seed: what all its runs share
     run rows     lanes are samples    once per run
     products     lanes are samples    vector-matrix products over the samples
 
