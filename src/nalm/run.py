@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -17,8 +17,10 @@ import nalm.units
 from nalm.find import from_file, import_all, nearest, subclasses
 from nalm.recipe import Recipe
 from nalm.stack import Chain, Foreign
+from nalm.start import uniform
 from nalm.task import Task
 from nalm.unit import Unit
+from nalm.weight import Weight, l1, l2, saturate, to_grid
 
 
 def unit_classes() -> dict[str, type[Unit]]:
@@ -34,7 +36,8 @@ class Layer:
 
     Args:
         unit: a class name of the catalogue, or `path/to/file.py:Name` for a unit (or any `nn.Module`) of your own.
-        options: keyword arguments of the class.
+        options: keyword arguments of the class. `weights` holds what differs from the declared weights as plain data:
+            `{"W": {"box": [-1, 1], "grid": [-1, 1], "start": [-0.5, 0.5], "keep": "both", "pulls": ["l1"]}}`.
     """
 
     unit: str
@@ -59,7 +62,9 @@ class Layer:
         """An instance with the given runs axes."""
         source = self.source
         if issubclass(source, Unit):
-            return source(self.inputs, self.outputs, runs, **self.options)
+            changes = self.options.get("weights")
+            options = {**self.options, "weights": variants(source, changes)} if changes else self.options
+            return source(self.inputs, self.outputs, runs, **options)
         return Foreign(lambda: source(self.inputs, self.outputs, **self.options), self.inputs, self.outputs, runs)
 
     def content(self) -> dict[str, Any]:
@@ -69,6 +74,30 @@ class Layer:
             path, _, name = self.unit.rpartition(":")
             content |= {"unit": name, "text": hashlib.sha256(Path(path).read_bytes()).hexdigest()}
         return content
+
+
+PULLS = {pull.__name__: pull for pull in (to_grid, l1, l2, saturate)}
+
+
+def variants(source: type[Unit], changes: Mapping[str, Mapping[str, Any]]) -> dict[str, Weight]:
+    """Declared weights of a unit with some fields replaced, for ablations: plain data in, see `Layer`."""
+    return {name: _variant(source, name, fields) for name, fields in changes.items()}
+
+
+def _variant(source: type[Unit], name: str, fields: Mapping[str, Any]) -> Weight:
+    declared = source._declared
+    if name not in declared:
+        raise ValueError(f"{source.__name__} has no weight {name!r}. {nearest(name, declared)}")
+    read: dict[str, Callable[[Any], Any]] = {
+        "start": lambda bounds: uniform(*bounds),
+        "box": lambda box: box and tuple(box),
+        "grid": lambda grid: grid and tuple(grid),
+        "keep": str,
+        "pulls": lambda names: tuple(PULLS[pull] for pull in names),
+    }
+    for unknown in [f for f in fields if f not in read] + [p for p in fields.get("pulls", ()) if p not in PULLS]:
+        raise ValueError(f"{source.__name__}.{name}: there is no {unknown!r}. {nearest(unknown, (*read, *PULLS))}")
+    return replace(declared[name], **{field: read[field](value) for field, value in fields.items()})
 
 
 @dataclass(frozen=True)
