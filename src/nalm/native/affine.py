@@ -107,7 +107,8 @@ class Arithmetic:
         if term.matrix is None:
             return self.mul(staying, self._plain_total(ending, axis, size))
         front, back = split(ending)
-        contracted = self._contract(op, self.one if back is None else back, term.matrix)
+        ones = self.graph.make("ones", data=int(axis), varies=axis)
+        contracted = self._contract(op, ones if back is None else back, term.matrix)
         return self.mul(contracted if front is None else self.graph.mul(front, contracted), staying)
 
     def _contract(self, op: str, vector: Value, matrix: Matrix) -> Value:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 
+from .angle import LIMIT
 from .bounds import bounds
 from .values import LONG, Graph, Value, Varies, is_number, number, split
 
@@ -106,6 +107,8 @@ class Algebra(Graph):
             if not any(arm.axes for arm in arms):
                 results = [self.function(op, arm if front is None else self.mul(front, arm)) for arm in arms]
                 return self.select(condition, *results)
+        if op in ("sin", "cos") and max(map(abs, bounds(a))) > LIMIT:
+            a = self.apply("wrap", a)
         if op == "log" and bounds(a)[0] >= _SMALLEST_NORMAL:
             op = "log_normal"
         return self.apply(op, a)

@@ -93,7 +93,7 @@ def _least(e: Emitter, a: str, b: int) -> str:
 
 def _vector(e: Emitter, vector: Value, f: str) -> str:
     """Where the lanes of a contracted vector lie at a feature."""
-    if vector.op in LEAVES and vector.op != "constant":
+    if vector.op in LEAVES:
         return e.lane_address(vector, f)
     return e.wide_address(vector, f)
 

@@ -197,9 +197,6 @@ class Emitter:
                 names[value] = instruction(w, value, [self._feature(a, names, f) for a in value.args])
                 if value in self.layout.wide:
                     self._keep(value, names[value], self.wide_address(value, f))
-            for value in self.layout.wide:
-                if value.op == "constant":
-                    w.store(constant(value), self.wide_address(value, f))
             for value, slot in sums.items():
                 self._accumulate(value, slot, [self._feature(a, names, f) for a in value.args])
             new = [(leaf, self._feature(value, names, f)) for leaf, value in loop.stores]

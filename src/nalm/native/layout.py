@@ -60,9 +60,9 @@ def layout(plan: Plan, draws: dict[str, tuple[int, ...]]) -> Layout:
     pitch = sum(counts) + TILE  # a vector may be read past the last row
     slots = int(np.clip(_DRAW_BYTES // (4 * pitch), 1, LANES))
     for value, levels in sorted(plan.buffered.items(), key=lambda item: item[0].uid):
-        if not value.varies & Varies.SAMPLE:
+        if value.varies & Varies.FEATURE:
             wide[value] = take(features * LANES)
-        if not value.varies & Varies.FEATURE:
+        else:
             whole = len(levels) > 1
             length = -(-(samples if whole else min(samples, CHUNK)) // TILE) * TILE
             units = LANES if value.varies & Varies.RUN else slots if whole else 1

@@ -7,10 +7,11 @@ are the same on every machine. Error bounds are measured in the tests.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 import numpy as np
 
+from .angle import wrap
 from .text import FLOATS, LANES, Writer
 from .vector import Vector
 
@@ -25,7 +26,7 @@ _LOG = (
 _SIN = (-1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1)
 _COS = (2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2)
 _TANH = (-5.70498872745e-3, 2.06390887954e-2, -5.37397155531e-2, 1.33314422036e-1, -3.33332819422e-1)
-_HALF_PI = (1.57079601287841796875, 3.1391647326017846e-07, 5.390302529957764e-15)  # 20 bits, then what is left
+_HALF_PI = (1.57079637050628662109375, -4.37113900018624283e-8, -1.71512451e-15)  # pi / 2 in three floats
 _TURNS = float(np.float32(2 / math.pi))
 
 
@@ -184,10 +185,10 @@ FUNCTIONS: dict[str, Callable[..., Vector]] = {
 }
 
 
-def functions(used: Iterable[str]) -> str:
+def functions(used: set[str]) -> str:
     """The definitions of those functions that are used."""
-    text = ""
-    for name in sorted(set(used) & set(FUNCTIONS)):
+    text = wrap() if "wrap" in used else ""
+    for name in sorted(used & set(FUNCTIONS)):
         arguments = ["%x", "%y"][: 2 if name == "pow" else 1]
         signature = f"internal {FLOATS} @nalm.{name}({', '.join(f'{FLOATS} {a}' for a in arguments)})"
         w = Writer(signature, "alwaysinline #0")

@@ -42,6 +42,8 @@ def negated(writer: Writer, a: str) -> str:
 def instruction(writer: Writer, value: Value, args: list[str]) -> str:
     """Prints an elementwise value; returns its name."""
     op = value.op
+    if op == "ones":
+        return splat(1.0)
     if op == "mul" and is_number(value.args[0], -1.0):
         return negated(writer, args[1])
     if op in _BINARY:
@@ -66,7 +68,7 @@ def instruction(writer: Writer, value: Value, args: list[str]) -> str:
         return writer.op(f"select {BITS} {args[0]}, {FLOATS} {splat(1.0)}, {FLOATS} {splat(0.0)}")
     if op in _INTRINSIC:
         return call(writer, f"llvm.{_INTRINSIC[op]}.v{LANES}f32", *args)
-    if op in FUNCTIONS:
+    if op in FUNCTIONS or op == "wrap":
         return call(writer, f"nalm.{op}", *args)
     raise Unsupported(op, "has no instruction")
 

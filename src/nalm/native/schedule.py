@@ -169,7 +169,7 @@ def _plan_features(
                 level.features.sums.append(value)
         for value in contracted:
             vector = value.args[0]
-            if vector.level == n and (vector.op not in LEAVES or vector.op == "constant"):
+            if vector.level == n and vector.op not in LEAVES:
                 planner.demand([vector], level.features)
                 planner.buffer(vector, n)
     if wide:

@@ -86,6 +86,17 @@ class Writer:
         self._lines += [f"  %next{n} = add nsw i64 %i{n}, {stride}", f"  br label %head{n}", f"done{n}:"]
         self._block = f"done{n}"
 
+    @contextmanager
+    def unlikely(self, condition: str) -> Iterator[None]:
+        """Runs the body if a condition holds."""
+        self._count += 1
+        n = self._count
+        self._lines += [f"  br i1 {condition}, label %rare{n}, label %usual{n}", f"rare{n}:"]
+        self._block = f"rare{n}"
+        yield
+        self._lines += [f"  br label %usual{n}", f"usual{n}:"]
+        self._block = f"usual{n}"
+
     def finish(self, result: str = "ret void") -> str:
         """The text of the function."""
         body = "\n".join([*self._entry, "  br label %start", "start:", *self._lines, f"  {result}"])
