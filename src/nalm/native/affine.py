@@ -18,7 +18,10 @@ from .values import LONG, Value, Varies, split
 
 @dataclass(frozen=True)
 class Matrix:
-    """A drawn matrix: element (f, s) is number `base + f * stride + s` of draw `draw`."""
+    """A drawn matrix less a half: element (f, s) is number `base + f * stride + s` of draw `draw`.
+
+    Uniforms around zero, because `sum(g * u)` with a mean of one half would lose digits against the term it is added to.
+    """
 
     draw: int
     base: int
@@ -53,7 +56,7 @@ class Arithmetic:
 
     def matrix(self, matrix: Matrix) -> Separable:
         """The drawn numbers themselves."""
-        return Separable((Term(self.one, self.one, matrix),))
+        return Separable((Term(self.one, self.one, matrix), Term(self.one, self.graph.constant(0.5), None)))
 
     def add(self, a: Entry, b: Entry) -> Entry:
         """a + b."""

@@ -9,7 +9,7 @@ from .layout import CHUNK, Buffer, Layout
 from .philox import BLOCK, DRAW
 from .printer import constant, fma, instruction, negated
 from .schedule import Level, Loop, Plan
-from .text import BITS, FLOATS, LANES, Writer, splat
+from .text import BITS, FLOATS, LANES, Writer, literal, splat
 from .values import Value, Varies, reachable
 
 KERNEL = "nalm.kernel"
@@ -81,9 +81,10 @@ class Emitter:
         with w.loop(0, self.slots) as slot:
             seed = w.load(w.at(self.tile, w.op(f"add i64 {slot}, {2 + LANES}"), "i64"), "i64", 8)
             base = self._slot_draws(slot)
-            for (stream, count), start in zip(self.sizes.draws, self.layout.draws, strict=True):
+            for i, ((stream, count), start) in enumerate(zip(self.sizes.draws, self.layout.draws, strict=True)):
                 arguments = f"ptr {w.at(base, start)}, i64 {-(-count // BLOCK)}, i64 {seed}, i64 {stream}, i64 {step}"
-                w.do(f"call void @{DRAW}({arguments})")
+                offset = literal(0.5 if i in self.plan.program.matrices else 0.0)
+                w.do(f"call void @{DRAW}({arguments}, float {offset})")
             spread = [(s, self.sizes.draws[d][1], t) for d, (s, t) in enumerate(self._lane_draws()) if t >= 0]
             for start, count, target in spread:
                 first, last = self._lanes_of(slot)
@@ -188,8 +189,8 @@ class Emitter:
 
     def _features(self, loop: Loop) -> None:
         w = self.w
-        sums = {value: w.slot() for value in loop.sums}
-        for slot in sums.values():
+        sums = {value: (w.slot(), w.slot()) for value in loop.sums}  # the sum, and what its roundings lost
+        for slot in (slot for pair in sums.values() for slot in pair):
             w.store("zeroinitializer", slot)
         with w.loop(0, self.plan.program.features) as f:
             names = dict(self.scalars)
@@ -197,13 +198,27 @@ class Emitter:
                 names[value] = instruction(w, value, [self._feature(a, names, f) for a in value.args])
                 if value in self.layout.wide:
                     self._keep(value, names[value], self.wide_address(value, f))
-            for value, slot in sums.items():
-                self._accumulate(value, slot, [self._feature(a, names, f) for a in value.args])
+            for value, pair in sums.items():
+                self._compensated(value, pair, [self._feature(a, names, f) for a in value.args])
             new = [(leaf, self._feature(value, names, f)) for leaf, value in loop.stores]
             for leaf, name in new:
                 w.store(name, self.lane_address(leaf, f))
-        for value, slot in sums.items():
+        for value, (slot, _) in sums.items():
             self.scalars[value] = w.load(slot)
+
+    def _compensated(self, value: Value, pair: tuple[str, str], args: list[str]) -> None:
+        """Kahan's sum: an error here would be the same in every sample, and no average would remove it."""
+        w, rest = self.w, iter(args)
+        for sign, factors in value.data:
+            term, old, lost = next(rest), w.load(pair[0]), w.load(pair[1])
+            term = term if sign > 0 else negated(w, term)
+            if factors == 2:
+                term = fma(w, term, next(rest), negated(w, lost))
+            else:
+                term = w.op(f"fsub {FLOATS} {term}, {lost}")
+            new = w.op(f"fadd {FLOATS} {old}, {term}")
+            w.store(w.op(f"fsub {FLOATS} {w.op(f'fsub {FLOATS} {new}, {old}')}, {term}"), pair[1])
+            w.store(new, pair[0])
 
     def wide_address(self, value: Value, f: str) -> str:
         """Where the lanes of a buffered value lie at a feature."""

@@ -51,6 +51,7 @@ class Program:
     metrics: list[Value]
     features: int  # length of the long feature axis, 1 if there is none
     samples: int
+    matrices: frozenset[int]  # draws of features x samples, which are kept less a half
 
 
 class Lowering:
@@ -152,7 +153,8 @@ def lower(trace: Trace, inputs: Inputs, samples: int, features: int | None) -> P
         ]
     metrics = [lowering.plain("a metric", array[()]) for array in results[len(trace.state) :]]
     stores = [(leaf, value) for leaf, value in stores if leaf is not value]
-    return Program(lowering.graph, stores, metrics, features or 1, samples)
+    matrices = frozenset(i for i, shape in enumerate(inputs.draws.values()) if {samples, features} <= {*shape})
+    return Program(lowering.graph, stores, metrics, features or 1, samples, matrices)
 
 
 def _call(lowering: Lowering, rules: dict[str, Callable[..., Any]], node: Node, known: dict[Node, Any]) -> Any:

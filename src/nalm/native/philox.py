@@ -40,10 +40,10 @@ def _round(w: Writer, c: list[str], keys: tuple[str, str]) -> list[str]:
 
 
 def draw() -> str:
-    """A function that writes `blocks * 64` uniforms of (seed, stream, step) to `out`."""
-    w = Writer(
-        f"internal void @{DRAW}(ptr noalias %out, i64 %blocks, i64 %seed, i64 %stream, i64 %step)", "noinline #0"
-    )
+    """A function that writes `blocks * 64` uniforms of (seed, stream, step), less the offset, to `out`."""
+    arguments = "ptr noalias %out, i64 %blocks, i64 %seed, i64 %stream, i64 %step, float %offset"
+    w = Writer(f"internal void @{DRAW}({arguments})", "noinline #0")
+    offset = w.spread("%offset")
     keys: list[tuple[str, str]] = []
     key = ["%seed", "%stream"]
     for _ in range(ROUNDS):
@@ -67,5 +67,6 @@ def draw() -> str:
             picks = ", ".join(f"i32 {2 * i + LANES * parity}" for i in range(_HALF) for parity in (0, 1))
             bits = w.op(f"shufflevector {pair[0]}, {pair[1]}, {INTS} <{picks}>")
             whole = w.op(f"sitofp {INTS} {w.op(f'lshr {INTS} {bits}, splat (i32 8)')} to {FLOATS}")
-            w.store(w.op(f"fmul {FLOATS} {whole}, {splat(2.0**-24)}"), w.at(out, LANES * word))
+            number = w.op(f"fmul {FLOATS} {whole}, {splat(2.0**-24)}")
+            w.store(w.op(f"fsub {FLOATS} {number}, {offset}"), w.at(out, LANES * word))
     return w.finish()

@@ -1,0 +1,95 @@
+"""Compiled steps against eager torch: gradients, trajectories, evaluations."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from native_steps import ALL, CLOCK, SMALL, case, clock_table, copied, draw, one_run
+
+
+@pytest.fixture(autouse=True)
+def _one_thread():
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_gradients_are_as_close_to_float64_as_torch_is(name):
+    c = case(name)
+    state, consts, seeds = c.arrays(2)
+    parameters = {n: state[n] for n in c.shapes}
+    start = copied(parameters)
+    table = clock_table(1, first=50)
+    c.compile(c.gradient_step).run(parameters, consts, seeds, table, 7)
+    ours, theirs = dict.fromkeys(c.shapes, 0.0), dict.fromkeys(c.shapes, 0.0)
+    for run in range(len(seeds)):
+        draws = draw(c.draws(), int(seeds[run]), 7)
+        exact, single = (
+            c.gradient_step(
+                one_run(start, run, dtype),
+                one_run(consts, run, dtype),
+                {n: u.to(dtype) for n, u in draws.items()},
+                dict(zip(CLOCK, torch.tensor(table[0]).to(dtype), strict=True)),
+            )[0]
+            for dtype in (torch.float64, torch.float32)
+        )
+        for n in c.shapes:
+            size = exact[n].abs().max()
+            ours[n] = max(ours[n], float((torch.tensor(parameters[n][run]) - exact[n]).abs().max() / size))
+            theirs[n] = max(theirs[n], float((single[n] - exact[n]).abs().max() / size))
+    for n in c.shapes:
+        assert ours[n] <= 2 * theirs[n] + 1e-7, (n, ours[n], theirs[n])
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_500_steps_stay_within_1e_6_of_torch(name):
+    c = case(name)
+    state, consts, seeds = c.arrays(1)
+    start = copied(state)
+    table = clock_table(500)
+    metrics = c.compile().run(state, consts, seeds, table, 0)
+    for run in (1, 4, 6):
+        own, constants = one_run(start, run), one_run(consts, run)
+        for step in range(500):
+            clock = dict(zip(CLOCK, torch.tensor(table[step]), strict=True))
+            own, measured = c.step(own, constants, draw(c.draws(), int(seeds[run]), step), clock)
+        for n in c.shapes:
+            np.testing.assert_allclose(state[n][run], own[n], rtol=0, atol=1e-6, err_msg=f"{n} of run {run}")
+        np.testing.assert_allclose(metrics["loss"][run], measured["loss"], rtol=1e-3, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["NAU 100", "two-layer 100"])
+def test_wide_layers_follow_torch(name):
+    c = case(name)
+    state, consts, seeds = c.arrays(2)
+    start = copied(state)
+    table = clock_table(60)
+    c.compile().run(state, consts, seeds, table, 0)
+    for run in (4, 15):
+        own, constants = one_run(start, run), one_run(consts, run)
+        for step in range(60):
+            clock = dict(zip(CLOCK, torch.tensor(table[step]), strict=True))
+            own, _ = c.step(own, constants, draw(c.draws(), int(seeds[run]), step), clock)
+        for n in c.shapes:
+            np.testing.assert_allclose(state[n][run], own[n], rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["NMU 2", "RealNPU 2", "two-layer 100"])
+@pytest.mark.parametrize("samples", [37, 1000, 10_000])
+def test_evaluation_of_any_number_of_samples(name, samples):
+    c = case(name)
+    state, consts, seeds = c.arrays(1)
+    parameters = {n: state[n] for n in c.shapes}
+    before = copied(parameters)
+    kernel = c.compile(c.evaluate, samples=samples)
+    seeds = np.full(len(seeds), 5)  # an evaluation's inputs are the same for all
+    errors = kernel.run(parameters, consts, seeds, np.zeros((1, len(CLOCK)), np.float32), 0)["error"]
+    draws = {n: u.double() for n, u in draw(c.draws(samples), 5, 0).items()}
+    for run in range(len(seeds)):
+        exact = c.evaluate(one_run(parameters, run, torch.float64), one_run(consts, run, torch.float64), draws, {})
+        np.testing.assert_allclose(errors[run], exact[1]["error"], rtol=3e-6)
+    for n, value in before.items():
+        np.testing.assert_array_equal(parameters[n], value)
