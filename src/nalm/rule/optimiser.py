@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from nalm.form import Sum
 from nalm.rule.curvature import loss_probes
-from nalm.rule.evidence import Evidence, gather
+from nalm.rule.evidence import gather
+from nalm.rule.group import Batch, Group
 from nalm.rule.settings import Settings
 from nalm.rule.track import Track
-from nalm.rule.watch import Watched, watching
+from nalm.rule.watch import Watched, same_memory, watching
 from nalm.unit import Unit
 
 Base = torch.optim.Optimizer | Callable[[list[nn.Parameter]], torch.optim.Optimizer]
@@ -56,6 +56,7 @@ class LocalGaussNewton:
         _warn_fallbacks(model)
         self.steps = 0
         self._absorbing = bool(rest)
+        self.group = Group(self.settings)
 
     def step(self, closure: Closure) -> Tensor:
         """One step on one batch.
@@ -71,7 +72,7 @@ class LocalGaussNewton:
             track.refresh()
         if self.base is not None:
             self.base.zero_grad(set_to_none=True)
-        watched = [track.watched() for track in self.tracks]
+        watched = [track.watched(track.stacked) for track in self.tracks]
         with torch.enable_grad(), watching(watched):
             output, loss = closure()
         self._check(output, loss)
@@ -84,21 +85,27 @@ class LocalGaussNewton:
     def _learn(self, closure: Closure, watched: list[Watched], output: Tensor, loss: Tensor, ok: Tensor) -> None:
         loss.sum().backward(retain_graph=True)  # type: ignore[no-untyped-call]
         probes = loss_probes(loss, output, len(self.runs), self.steps)
-        evidence = gather(watched, output, probes)
+        told = gather(watched, output, probes)
+        seen = [(t, w, e) for t, w, e in zip(self.tracks, watched, told, strict=True) if e is not None]
+
+        def evaluate(others: Sequence[Watched]) -> Tensor:
+            with watching(others):
+                return closure()[1]
+
         with torch.no_grad():
-            for track, one, told in zip(self.tracks, watched, evidence, strict=True):
-                if told is not None:
-                    self._teach(track, one, told, output, ok)
+            stacked = []
+            for track, one, evidence in seen:
+                if len(one.uses) == 1 and not one.uses[0].learned and same_memory(one.uses[0].y, output):
+                    track.regress(evidence, ok)
+                else:
+                    track.stacked = True
+                    stacked.append((track, one, evidence))
+            if stacked:
+                self.group.learn(*zip(*stacked, strict=True), Batch(output, probes, loss, ok, evaluate))
             if self.base is not None:
                 self._base_step(ok)
             for track in self.tracks:
                 track.write()
-
-    def _teach(self, track: Track, one: Watched, evidence: Evidence, output: Tensor, ok: Tensor) -> None:
-        direct = len(one.uses) == 1 and not one.uses[0].learned and _same(one.uses[0].y, output)
-        if direct or not self._absorbing:
-            free, rounded, floor = track.regress(evidence, ok, intercept=not isinstance(track.form, Sum))
-            track.settle(free, rounded, floor, ok)
 
     def _base_step(self, ok: Tensor) -> None:
         assert self.base is not None
@@ -130,7 +137,7 @@ class LocalGaussNewton:
 
     def state_dict(self) -> dict[str, Any]:
         """Everything needed to go on bit for bit, beside the model's own state."""
-        units = {t.name: {k: v.clone() for k, v in t.state()} for t in self.tracks}
+        units = {t.name: t.state() for t in self.tracks}
         return {"steps": self.steps, "units": units, "base": self.base.state_dict() if self.base else None}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
@@ -192,7 +199,3 @@ def _common_runs(tracks: list[Track]) -> tuple[int, ...]:
     if len(runs) > 1:
         raise ValueError(f"The units of the model have different runs axes {sorted(runs)}; build them with the same runs.")
     return runs.pop()
-
-
-def _same(a: Tensor, b: Tensor) -> bool:
-    return a.untyped_storage().data_ptr() == b.untyped_storage().data_ptr() and a.numel() == b.numel()

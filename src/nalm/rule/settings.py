@@ -12,8 +12,11 @@ class Settings:
     Attributes:
         memory: share of a running second moment that stays at each step.
         damping: added to second moments, relative to their mean eigenvalue.
-        pace: step size of units between learned layers, relative to the largest safe step.
-        trust: largest relative change of the network's output that one step of a stack may predict.
+        pace: largest share of a joint step that is taken.
+        trust: largest relative change of the output that a joint step may predict.
+        balance: share of the imbalance between the rows of a product of sums that is removed per step.
+        attempt: steps after which a product of sums that found no grid point begins anew.
+        snap: whether grid points are used at all.
         decisive: a grid point that is this many times better, or worse, is taken, or left, at once.
         patience: and one that is merely not worse, or worse, after this many steps in a row.
         glide: in a network, share of the way to the grid per step.
@@ -21,13 +24,15 @@ class Settings:
         doubts: ... and one that leaves more than this share unexplained is left.
     """
 
-    memory: float = 0.95
+    memory: float = 0.9
     damping: float = 1e-9
-    pace: float = 0.3
-    trust: float = 0.5
+    pace: float = 0.5
+    trust: float = 1.0
+    balance: float = 0.05
+    attempt: int = 600
+    snap: bool = True
     decisive: float = 2.0
     patience: int = 20
     glide: float = 0.02
     explains: float = 0.03
     doubts: float = 0.1
-    snap: bool = True

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -27,31 +28,30 @@ class Track:
         numbers: free coefficients or exponents `(*runs, out, in)`.
         snapped: rows whose forward pass uses the nearest grid values `(*runs, out)`.
         streak: for how many steps in a row the snap test spoke for a change `(*runs, out)`.
-        moment: running second moments of the features, an intercept last `(*runs, out, in + 1, in + 1)`.
         offset: the intercept nobody uses: what layers above still have to absorb `(*runs, out)`.
-        output_moment: running curvature between outputs `(*runs, out, out)`.
+        moments: running second moments by name, made when first needed.
         age: running share of the moments that comes from data `(*runs,)`; the rest is their start at zero.
         seen: running number of samples behind the moments `(*runs,)`.
     """
 
-    STATE = ("numbers", "snapped", "streak", "moment", "offset", "output_moment", "age", "seen")
+    STATE = ("numbers", "snapped", "streak", "offset", "age", "seen")
 
     def __init__(self, name: str, unit: Unit, settings: Settings) -> None:
         assert unit.form is not None
         self.name, self.unit, self.form, self.settings = name, unit, unit.form, settings
         self.grid = self.form.grid(unit)
+        self.stacked = False
         self.reset()
 
     def reset(self) -> None:
         """Begin anew from the weights the unit holds."""
         self.numbers = self.form.read(self.unit).double()
-        out, inputs = self.numbers.shape[-2:]
+        out = self.numbers.shape[-2]
         runs, new = self.unit.runs, self.numbers.new_zeros
         self.snapped = torch.zeros(*runs, out, dtype=torch.bool, device=self.numbers.device)
         self.streak = torch.zeros_like(self.snapped, dtype=torch.int64)
-        self.moment = new(*runs, out, inputs + 1, inputs + 1)
         self.offset = new(*runs, out)
-        self.output_moment = new(*runs, out, out)
+        self.moments: dict[str, Tensor] = {}
         self.age = new(runs)
         self.seen = new(runs)
         self.written = self.form.read(self.unit)
@@ -76,19 +76,29 @@ class Track:
         """The numbers of the forward pass."""
         return torch.where(self.snapped.unsqueeze(-1), self.rounded, self.numbers)
 
-    def watched(self) -> Watched:
+    def watched(self, stacked: bool) -> Watched:
+        """For the next forward pass; in a stack gradients are taken at the free numbers, which a wrong grid point
+        would lead astray."""
+        if stacked:
+            return Watched(self.unit, self.form, self.numbers, self.whole)
         return Watched(self.unit, self.form, self.used, self.snapped)
 
-    def state(self) -> Iterator[tuple[str, Tensor]]:
-        return ((name, getattr(self, name)) for name in self.STATE)
+    @property
+    def whole(self) -> Tensor:
+        """Rows of numbers that lie on the grid `(*runs, out)`."""
+        return (self.numbers == self.rounded).all(-1)
+
+    def state(self) -> dict[str, Any]:
+        """Everything to remember, as tensors."""
+        own = {name: getattr(self, name).clone() for name in self.STATE}
+        return {**own, "moments": {name: moment.clone() for name, moment in self.moments.items()}}
 
     # -- steps ---------------------------------------------------------------------------------------------------
 
     def keep(self, ok: Tensor, name: str, value: Tensor) -> None:
         """Set a piece of state in the runs that are `ok`."""
         old = getattr(self, name)
-        mask = ok.reshape(*ok.shape, *[1] * (old.dim() - ok.dim()))
-        setattr(self, name, torch.where(mask, value, old))
+        setattr(self, name, torch.where(_aligned(ok, old), value, old))
 
     def older(self, samples: int, unknowns: int, ok: Tensor) -> float:
         """Begin a step: how much running moments keep, so that they rest on enough samples in batches of any size."""
@@ -99,16 +109,13 @@ class Track:
 
     def running(self, name: str, batch: Tensor, memory: float, ok: Tensor) -> Tensor:
         """Update a running moment; its value without the bias towards its start at zero."""
-        self.keep(ok, name, memory * getattr(self, name) + (1 - memory) * batch)
-        value: Tensor = getattr(self, name)
-        return value / self.age.clamp(min=1e-12).reshape(*self.age.shape, *[1] * (batch.dim() - self.age.dim()))
+        old = self.moments.get(name, torch.zeros_like(batch))
+        value = torch.where(_aligned(ok, old), memory * old + (1 - memory) * batch, old)
+        self.moments[name] = value
+        return value / _aligned(self.age, batch).clamp(min=1e-12)
 
-    def regress(self, evidence: Evidence, ok: Tensor, intercept: bool, pace: float = 1.0) -> tuple[Tensor, ...]:
-        """One step of each row's regression.
-
-        Returns:
-            Mean squared errors `(*runs, out)` of the free numbers, of the rounded ones, and what rounding may cause.
-        """
+    def regress(self, evidence: Evidence, ok: Tensor) -> None:
+        """A unit that is the network's output: one step of each row's regression, and a choice between it and the grid."""
         f = self.form.features(evidence.x)
         target = self.form.link(evidence.implied)
         weight = information(self.form, evidence)
@@ -117,34 +124,32 @@ class Track:
         unexplained = error - self.offset.unsqueeze(-1)
         if not isinstance(self.form, Sum):
             unexplained = unexplained.clamp(-CLIP, CLIP)
-        design = torch.cat([f, torch.full_like(f[..., :1, :], float(intercept))], -2)
+        intercept = 0.0 if isinstance(self.form, Sum) else 1.0  # tolerates curvature that is wrong by a factor
+        design = torch.cat([f, torch.full_like(f[..., :1, :], intercept)], -2)
         weighted = weight.unsqueeze(-2) * design.unsqueeze(-3)  # (*runs, out, in + 1, samples)
         batch = weighted @ design.mT.unsqueeze(-3)
         memory = self.older(design.shape[-1], design.shape[-2], ok)
         moment = self.running("moment", batch, memory, ok)
         right = weighted @ unexplained.unsqueeze(-1)
         change = solve(moment, right, self.settings.damping).squeeze(-1)
-        change = change * pace * safe_share(change, right.squeeze(-1), batch).unsqueeze(-1)
+        change = change * safe_share(change, right.squeeze(-1), batch).unsqueeze(-1)
         known = (self.seen < 2 * design.shape[-2])[..., None, None]  # too few samples for what is asked
         largest = change[..., :-1].abs().amax(-1, keepdim=True)
         change = torch.where(known & (largest > EARLY_STEP), change * EARLY_STEP / largest, change)
-        results = self._errors(evidence, f, target, error, weight)
+        self._settle(f, target, error, weight, ok)
         ok = ok & change.isfinite().all(-1).all(-1)
         bound = math.inf if isinstance(self.form, Sum) else FARTHEST * max(abs(g) for g in self.grid)
         self.keep(ok, "numbers", (self.numbers + change[..., :-1]).clamp(-bound, bound))
         self.keep(ok, "offset", self.offset + change[..., -1])
-        return results
 
-    def _errors(self, evidence: Evidence, f: Tensor, target: Tensor, error: Tensor, weight: Tensor) -> tuple[Tensor, ...]:
+    def _settle(self, f: Tensor, target: Tensor, error: Tensor, weight: Tensor, ok: Tensor) -> None:
+        """Use the grid where it explains the implied targets better than the free numbers, and only while it does."""
+        s = self.settings
+        free = (weight * error.square()).sum(-1)
         rounded = (weight * (target - self.rounded @ f).square()).sum(-1)
         floor = torch.tensor((ROUNDING * torch.finfo(self.written.dtype).eps) ** 2, dtype=f.dtype, device=f.device)
         if isinstance(self.form, Sum):  # a logarithm's rounding error has no scale, a sum's has that of its terms
             floor = floor * (weight * (self.rounded.abs() @ f.abs()).square()).sum(-1)
-        return (weight * error.square()).sum(-1), rounded, floor
-
-    def settle(self, free: Tensor, rounded: Tensor, floor: Tensor, ok: Tensor) -> None:
-        """Use the grid where it explains the implied targets better than the free numbers, and only while it does."""
-        s = self.settings
         better = torch.where(self.snapped, rounded > free + floor, rounded <= free)  # speaks for a change
         clearly = torch.where(
             self.snapped, rounded > s.decisive * free + floor, (s.decisive * rounded < free) | (rounded < floor)
@@ -155,11 +160,17 @@ class Track:
         self.keep(ok, "streak", torch.where(change, 0, streak))
         self.keep(ok, "snapped", (self.snapped ^ change) & possible & s.snap)
 
-    def load(self, state: Mapping[str, Tensor]) -> None:
+    def load(self, state: Mapping[str, Any]) -> None:
         """Take over a saved state; the unit's own weights are loaded with the model."""
-        for name, old in self.state():
-            new = state[name]
+        for name in self.STATE:
+            old, new = getattr(self, name), state[name]
             if new.shape != old.shape:
                 raise ValueError(f"{self.name}.{name}: saved {tuple(new.shape)}, this unit needs {tuple(old.shape)}.")
             setattr(self, name, new.to(old).clone())
+        self.moments = {name: moment.to(self.numbers).clone() for name, moment in state["moments"].items()}
         self.written = self.form.read(self.unit)
+
+
+def _aligned(runs: Tensor, like: Tensor) -> Tensor:
+    """A tensor of shape `runs` with as many axes as `like`."""
+    return runs.reshape(*runs.shape, *[1] * (like.dim() - runs.dim()))

@@ -63,3 +63,8 @@ def watching(watched: Sequence[Watched]) -> Iterator[None]:
 def _replace(unit: Unit, compute: Callable[[Tensor], Tensor], undo: ExitStack) -> None:
     unit.__dict__["compute"] = compute
     undo.callback(unit.__dict__.pop, "compute")
+
+
+def same_memory(a: Tensor, b: Tensor) -> bool:
+    """Whether two tensors are the same numbers seen in different layouts."""
+    return a.untyped_storage().data_ptr() == b.untyped_storage().data_ptr() and a.numel() == b.numel()
