@@ -1,7 +1,5 @@
-"""The field's synthetic tasks: an operation on sums over subsets of the inputs (Madsen and Johansen 2020).
-
-`SingleModule` picks two single inputs; `TwoLayer` sums two overlapping quarters of a hundred inputs first.
-"""
+"""The Single Module Task, an operation on two of the inputs, and what its two-layer sibling shares with it: operations,
+ranges, positions of the operands."""
 
 from __future__ import annotations
 
@@ -63,27 +61,24 @@ def subsets(seed: int, inputs: int, size: int, overlap: int, count: int = 2) -> 
 
 
 @dataclass(frozen=True)
-class _Subsets(Task):
-    """Shared by both tasks: a target that is an operation on subset sums."""
+class SingleModule(Task):
+    """y = a op b for two neighbouring inputs at the seed's offset, among `inputs` in all.
+
+    Args:
+        criterion: "epsilon" for the simulated threshold (every weight off by 1e-5), in closed form; "flat" for the 1e-5
+            of the division papers; or a number.
+
+    >>> f"{SingleModule(*RANGES['U[1,2)'], name='mul').threshold():.4e}"
+    '1.2018e-07'
+    """
 
     name: str = "mul"
     inputs: int = 2
-    size: int = 1
-    overlap: int = 0
+    criterion: Literal["epsilon", "flat"] | float = "epsilon"
 
     def __post_init__(self) -> None:
         if self.name not in OPERATIONS:
             raise ValueError(f"There is no operation {self.name!r}. {nearest(self.name, OPERATIONS)}")
-        if not 0 <= self.overlap <= self.size or self._used > self.inputs:
-            raise ValueError(f"{self.inputs} inputs cannot hold two subsets of {self.size} that share {self.overlap}.")
-
-    @property
-    def _used(self) -> int:
-        return self.size if self._unary else 2 * self.size - self.overlap
-
-    @property
-    def _unary(self) -> bool:
-        return self.inputs == 1
 
     @property
     def in_features(self) -> int:
@@ -95,16 +90,14 @@ class _Subsets(Task):
 
     @property
     def structure(self) -> tuple[object, ...]:
-        return (type(self).__name__, self.name, self.inputs, self.size == 1 and self._used == self.inputs, *kind(self))
+        return (type(self).__name__, self.name, self.inputs, *kind(self))
 
     def members(self, seed: int) -> list[range]:
-        """The inputs each operand sums."""
-        if self._unary:
-            return [range(1), range(1)]
-        return subsets(seed, self.inputs, self.size, self.overlap)
+        """The inputs each operand sums: one each."""
+        return [range(1), range(1)] if self.inputs == 1 else subsets(seed, self.inputs, 1, 0)
 
     def selection(self, seed: int) -> Tensor:
-        if self.size == 1 and self._used == self.inputs:  # two inputs, two operands: nothing to select
+        if self.inputs <= 2:  # nothing to select
             return torch.zeros(0)
         chosen = torch.zeros(2, self.inputs)
         for row, members in enumerate(self.members(seed)):
@@ -120,21 +113,6 @@ class _Subsets(Task):
     def formula(self, x: Sequence[Scalar], seed: int) -> list[Scalar]:
         a, b = (sum(x[i] for i in members) for members in self.members(seed))
         return [OPERATIONS[self.name](a, b)]
-
-
-@dataclass(frozen=True)
-class SingleModule(_Subsets):
-    """y = a op b for two neighbouring inputs at the seed's offset, among `inputs` in all.
-
-    Args:
-        criterion: "epsilon" for the simulated threshold (every weight off by 1e-5), in closed form; "flat" for the 1e-5
-            of the division papers; or a number.
-
-    >>> f"{SingleModule(*RANGES['U[1,2)'], name='mul').threshold():.4e}"
-    '1.2018e-07'
-    """
-
-    criterion: Literal["epsilon", "flat"] | float = "epsilon"
 
     def threshold(self) -> float:
         if self.criterion == "flat":
@@ -157,39 +135,3 @@ def epsilon_threshold(name: str, inputs: int, test: Distribution, epsilon: float
     first = (1 - epsilon * m1) ** irrelevant
     second = (1 - 2 * epsilon * m1 + epsilon**2 * m2) ** irrelevant
     return size * math.fsum([factor**2 * second, -2 * factor * first, 1.0])
-
-
-@dataclass(frozen=True)
-class TwoLayer(_Subsets):
-    """The Arithmetic Dataset Task: an operation on two overlapping sums of 25 of 100 inputs.
-
-    Args:
-        published: use subsets (and their overlap) one element too long in the threshold, as the published numbers do.
-
-    >>> task = TwoLayer(*RANGES["U[1,2)"], name="mul", inputs=100, size=25, overlap=12)
-    >>> round(task.threshold(), 2)
-    0.16
-    """
-
-    published: bool = False
-
-    def threshold(self) -> float:
-        extra = 1 if self.published and self.size < self.inputs else 0
-        return simulated_threshold(self.name, self.inputs, self.size + extra, self.overlap + extra, self.test)
-
-
-@cache
-def simulated_threshold(name: str, inputs: int, size: int, overlap: int, test: Distribution) -> float:
-    """Test error when every first-layer weight is off by epsilon: relevant ones 1 - epsilon, the others epsilon."""
-    generator = torch.Generator().manual_seed(0)
-    first, second = range(size), range(size - overlap, 2 * size - overlap)
-    total, count, chunk = 0.0, 1_000_000, 50_000
-    numbers = test.numbers(inputs)
-    for _ in range(count // chunk):
-        u = torch.rand(inputs, chunk, generator=generator, dtype=torch.float64)
-        x = test.quantile(u, numbers)
-        everything = x.sum(0)
-        sums = [x[members.start : members.stop].sum(0) for members in (first, second)]
-        near = [(1 - EPSILON) * s + EPSILON * (everything - s) for s in sums]
-        total += float((OPERATIONS[name](*near) - OPERATIONS[name](*sums)).square().sum())
-    return total / count
