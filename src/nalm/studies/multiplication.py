@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from nalm.recipe import Recipe
+from nalm.recipe import Constant, Recipe
 from nalm.run import Model, single
 from nalm.studies.single_module import FINDINGS, NMU_SOLVED, NMU_SUCCESS, ORDER
 from nalm.study import Published, Study, cells_over
 from nalm.task import Task
 from nalm.tasks.arithmetic import RANGES, SingleModule
 from nalm.units.nau import NMU
-from nalm.units.snmu import SNMU
+from nalm.units.snmu import SNMU, StochasticGateNMU
 
 PAPER = "Mistry et al. 2022"
 TASKS: dict[str, Task] = {label: SingleModule(*pair, criterion="flat") for label, pair in RANGES.items()}
@@ -32,11 +32,31 @@ def noisy(low: float, high: float) -> tuple[Model, Recipe]:
     return single("SNMU", 2, label=label, noise=[low, high]), SNMU.recipe
 
 
-BATCH = (single("SNMU", 2, label="sNMU batch", noise="batch"), SNMU.recipe)
+BATCH: tuple[Model, Recipe] = (single("SNMU", 2, label="sNMU batch", noise="batch"), SNMU.recipe)
 STOCHASTIC = Study(
     name="multiplication/stochastic",
     title="Multiplication: noise ranges of the sNMU",
     reproduces=f"{PAPER}, figures 2 and 10",
+    cells=cells_over([PLAIN, *(noisy(*pair) for pair in NOISES), BATCH], TASKS),
+    published={
+        **KNOWN,
+        **{("sNMU [1,5]", r): Published(1.0, source=f"{PAPER}, figure 10") for r in RANGES},
+    },
+    notes=(FLAT, "Published: [1,5] is the best range."),
+)
+LAMBDAS = (0.001, 0.01, 0.05, 0.1, 1.0, 10.0)
+
+
+def gated(strength: float) -> tuple[Model, Recipe]:
+    """The stochastic-gate NMU with a penalty of its own."""
+    recipe = replace(StochasticGateNMU.recipe, penalties={"open_gates": Constant(strength)})
+    return single("StochasticGateNMU", 2, label=f"λ {strength:g}"), recipe
+
+
+GATES = Study(
+    name="multiplication/gates",
+    title="Multiplication: strength of the stochastic gates' penalty",
+    reproduces=f"{PAPER}, figure 23",
     cells=cells_over([PLAIN, *(gated(strength) for strength in LAMBDAS)], TASKS),
     published=KNOWN,
     notes=(
@@ -57,10 +77,7 @@ GRADIENT_NOISE = Study(
     name="multiplication/gradient-noise",
     title="Multiplication: gradient noise on the NMU",
     reproduces=f"{PAPER}, figure 24",
-    cells=cells_over(
-        [PLAIN, *((single("NMU", 2, label=f"η {eta:g}"), replace(NMU.recipe, gradient_noise=eta)) for eta in ETAS)],
-        TASKS,
-    ),
+    cells=cells_over([PLAIN, *(shaken(eta) for eta in ETAS)], TASKS),
     published=KNOWN,
     notes=(
         FLAT,
