@@ -129,7 +129,7 @@ class Case:
             state |= {name: start.astype(np.float32)}
             state |= {f"{slot}.{name}": np.zeros((runs, *shape), np.float32) for slot in ("mean", "square")}
         masks = np.zeros((runs, 2, self.inputs), np.float32)
-        width = max(1, self.inputs // 4)
+        width = 1 if self.inputs < 50 else self.inputs // 4
         masks[:, 0, :width] = masks[:, 1, width : 2 * width] = 1
         rate = np.full(runs, 1e-3, np.float32)
         consts = {"low": np.tile(LOW, seeds), "high": np.tile(HIGH, seeds), "rate": rate, "masks": masks}

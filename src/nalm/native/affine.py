@@ -3,8 +3,8 @@
 The inputs of a wide layer, (100 features, 128 samples) per run, are never formed. They stay a sum of terms
 `f[feature] * s[sample] * u[feature, sample]` in which `u` is a matrix of uniforms that every range of a seed shares (or
 nothing, for a plain outer product). With `x = lo + (hi - lo) u` a layer `W x` is therefore
-`lo sum(W) + (hi - lo) (W u)`: one matrix product per run on shared data, and none at all for what only the seed decides,
-such as the target's sums.
+`lo sum(W) + (hi - lo) (W u)`: one matrix product per run on shared data, and none at all for what only the seed
+decides, such as the target's sums.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .values import LONG, Value, Varies, split
 class Matrix:
     """A drawn matrix less a half: element (f, s) is number `base + f * stride + s` of draw `draw`.
 
-    Uniforms around zero, because `sum(g * u)` with a mean of one half would lose digits against the term it is added to.
+    Uniforms around zero, because `sum(g * u)` with a mean of one half would lose digits against what it is added to.
     """
 
     draw: int

@@ -1,6 +1,6 @@
 """Rewriting while the graph is built: what makes loops over samples short.
 
-Each rule is an identity of real numbers that moves work out of a loop: from samples to runs, or from runs to their seed.
+Each rule is an identity of real numbers that moves work out of a loop: from samples to runs, from runs to their seed.
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ class Algebra(Graph):
 
     def _shared_product(self, a: Value, b: Value) -> Value | None:
         """a (p + q r) = a p + q (a r) for a number `a` that only the seed decides."""
-        parts = None if a.op == "constant" or a.axes or a.varies & Varies.RUN else _shared(b)
+        parts = None if a.op == "constant" or a.axes or a.varies & Varies.RUN else shared_parts(b)
         if parts is None:
             return None
         p, q, r = parts
@@ -155,7 +155,7 @@ class Algebra(Graph):
 
     def _shared_sum(self, a: Value, b: Value) -> Value | None:
         """(p + q r) + (s + q t) = (p + s) + q (r + t)."""
-        first, second = _shared(a), _shared(b)
+        first, second = shared_parts(a), shared_parts(b)
         if first is None or second is None or first[1] is not second[1]:
             return None
         row = self.make("mul", (first[1], self.add(first[2], second[2])))
@@ -197,7 +197,7 @@ def _coefficient(factor: Value | None) -> tuple[float, Value | None]:
     return 1.0, factor
 
 
-def _shared(value: Value) -> tuple[Value, Value, Value] | None:
+def shared_parts(value: Value) -> tuple[Value, Value, Value] | None:
     """A value as p + q r, with p and q of the run and r of the seed."""
     if value.op != "add" or not value.varies & Varies.RUN or value.axes != Varies.SAMPLE:
         return None

@@ -44,7 +44,9 @@ def _remainder(w: Writer, x: str) -> str:
     """One angle, between -pi and pi; moderate ones stay, infinities become NaN."""
     bits = w.op(f"bitcast float {x} to i32")
     exponent = w.op(f"and i32 {w.op(f'lshr i32 {bits}, 23')}, 255")
-    mantissa = w.op(f"or i32 {w.op(f'and i32 {bits}, 8388607')}, 8388608")  # the angle is mantissa * 2**(exponent - 150)
+    mantissa = w.op(
+        f"or i32 {w.op(f'and i32 {bits}, 8388607')}, 8388608"
+    )  # the angle is mantissa * 2**(exponent - 150)
     huge = w.op(f"icmp ugt i32 {exponent}, 142")
     above = w.op(f"sub i32 {exponent}, 142")
     shift = w.op(f"zext i32 {w.op(f'select i1 {huge}, i32 {above}, i32 0')} to i256")

@@ -8,18 +8,16 @@ long sum loses.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from itertools import product
-from typing import TYPE_CHECKING
 
 from .affine import Matrix
+from .code import Code, Place
 from .layout import TILE
 from .printer import fma
 from .schedule import LEAVES
 from .text import FLOATS, LANES
 from .values import Value
-
-if TYPE_CHECKING:
-    from .emit import Emitter, Place
 
 _REGISTERS = 24  # accumulators; the rest of thirty-two hold what is loaded
 _BLOCKS = TILE // LANES  # vectors of samples, or features, in a tile
@@ -34,7 +32,7 @@ def _by_matrix(values: list[Value]) -> Iterable[tuple[Matrix, list[Value]]]:
     return groups.items()
 
 
-def _tiled(e: Emitter, first: str | int, last: str | int, size: int, body: Callable[[str, int], None]) -> None:
+def _tiled(e: Code, first: str | int, last: str | int, size: int, body: Callable[[str, int], None]) -> None:
     """Calls body(start, count) over a range: tiles of `size`, then the rest one by one."""
     w = e.w
     if size == 1:
@@ -50,20 +48,20 @@ def _tiled(e: Emitter, first: str | int, last: str | int, size: int, body: Calla
         body(i, 1)
 
 
-def contract_features(e: Emitter, values: list[Value], place: Place, lanes: Lanes) -> None:
+def contract_features(e: Code, values: list[Value], place: Place, lanes: Lanes) -> None:
     """Rows `y[sample] = sum over features of v[feature] * matrix[feature, sample]`, for every lane."""
     for matrix, group in _by_matrix(values):
         if lanes[1] is None:
             _row_tile(e, matrix, group, place, lanes[0], 1, shared=True)
         else:
             size = max(1, _REGISTERS // (_BLOCKS * len(group)))
-            _tiled(e, lanes[0], lanes[1], size, lambda lane, n: _row_tile(e, matrix, group, place, lane, n))
+            _tiled(e, lanes[0], lanes[1], size, partial(_row_tile, e, matrix, group, place))
 
 
 def _row_tile(
-    e: Emitter, matrix: Matrix, group: list[Value], place: Place, lane: str, count: int, shared: bool = False
+    e: Code, matrix: Matrix, group: list[Value], place: Place, lane: str, count: int, shared: bool = False
 ) -> None:
-    w, features = e.w, e.plan.program.features
+    w, features = e.w, e.features
     cells = list(product(range(count), group))
     start = w.at(w.at(place.draws, e.layout.draws[matrix.draw] + matrix.base), place.chunk)
     units = [w.op(f"add i64 {lane}, {i}") for i in range(count)]
@@ -87,18 +85,18 @@ def _row_tile(
                 w.store(w.op(f"fadd {FLOATS} {w.load(out)}, {w.load(slots[cell])}"), out)
 
 
-def _least(e: Emitter, a: str, b: int) -> str:
+def _least(e: Code, a: str, b: int) -> str:
     return e.w.op(f"select i1 {e.w.op(f'icmp slt i64 {a}, {b}')}, i64 {a}, i64 {b}")
 
 
-def _vector(e: Emitter, vector: Value, f: str) -> str:
+def _vector(e: Code, vector: Value, f: str) -> str:
     """Where the lanes of a contracted vector lie at a feature."""
     if vector.op in LEAVES:
         return e.lane_address(vector, f)
     return e.wide_address(vector, f)
 
 
-def contract_samples(e: Emitter, values: list[Value], place: Place, lanes: tuple[str, str], shared: bool) -> None:
+def contract_samples(e: Code, values: list[Value], place: Place, lanes: tuple[str, str], shared: bool) -> None:
     """Columns `g[feature] = sum over samples of v[sample] * matrix[feature, sample]`, for every lane."""
     for matrix, group in _by_matrix(values):
         size = 1 if shared else max(1, _REGISTERS // (_BLOCKS * len(group)))
@@ -108,7 +106,7 @@ def contract_samples(e: Emitter, values: list[Value], place: Place, lanes: tuple
             def tile(feature: str, height: int) -> None:
                 _column_tile(e, matrix, list(product(range(count), group)), place, (lane, feature, height), shared)
 
-            _tiled(e, 0, e.plan.program.features, _BLOCKS, tile)
+            _tiled(e, 0, e.features, _BLOCKS, tile)
 
         _tiled(e, lanes[0], stop, size, columns)
         if shared:
@@ -116,7 +114,7 @@ def contract_samples(e: Emitter, values: list[Value], place: Place, lanes: tuple
 
 
 def _column_tile(
-    e: Emitter,
+    e: Code,
     matrix: Matrix,
     cells: list[tuple[int, Value]],
     place: Place,
@@ -128,9 +126,7 @@ def _column_tile(
     base = w.at(w.at(place.draws, e.layout.draws[matrix.draw] + matrix.base), place.chunk)
     start = w.at(base, w.op(f"mul i64 {feature}, {matrix.stride}"))
     units = {i: w.op(f"add i64 {lane}, {i}") for i, _ in cells}
-    rows = [
-        e.row_start(e.layout.rows[v.args[0]], place.slot if shared else units[i], place.chunk) for i, v in cells
-    ]
+    rows = [e.row_start(e.layout.rows[v.args[0]], place.slot if shared else units[i], place.chunk) for i, v in cells]
     slots = {cell: w.slot() for cell in product(range(len(cells)), range(height))}
     for slot in slots.values():
         w.store("zeroinitializer", slot)
@@ -145,11 +141,11 @@ def _column_tile(
         e.deposit(w.at(e.wide_address(value, w.op(f"add i64 {feature}, {h}")), units[i]), e.horizontal(w.load(slot)))
 
 
-def _share(e: Emitter, group: list[Value], lanes: tuple[str, str]) -> None:
+def _share(e: Code, group: list[Value], lanes: tuple[str, str]) -> None:
     """Copies the first lane's columns to the other lanes of the slot."""
     w = e.w
     for value in group:
-        with w.loop(0, e.plan.program.features) as f:
+        with w.loop(0, e.features) as f:
             start = e.wide_address(value, f)
             number = w.load(w.at(start, lanes[0]), "float", 4)
             with w.loop(lanes[0], lanes[1]) as lane:

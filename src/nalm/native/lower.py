@@ -14,8 +14,8 @@ import numpy as np
 import torch
 from torch.fx import Node
 
-from .algebra import Algebra
 from .affine import Arithmetic, Entry, Matrix
+from .algebra import Algebra
 from .errors import Unsupported
 from .trace import Trace
 from .values import Graph, Value, Varies

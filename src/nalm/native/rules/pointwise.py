@@ -174,7 +174,22 @@ def _lerp(low: Lowering, a: Any, b: Any, weight: Any) -> Lowered:
     return low.map(lambda p, q, w: x.add(p, x.mul(w, x.sub(q, p))), a, b, weight)
 
 
-_UNARY = ("exp", "log", "sin", "cos", "tanh", "sigmoid", "sqrt", "abs", "floor", "ceil", "trunc", "round", "log1p", "expm1")
+_UNARY = (
+    "exp",
+    "log",
+    "sin",
+    "cos",
+    "tanh",
+    "sigmoid",
+    "sqrt",
+    "abs",
+    "floor",
+    "ceil",
+    "trunc",
+    "round",
+    "log1p",
+    "expm1",
+)
 
 POINTWISE: dict[str, Rule] = {
     **{f"aten.{name}": _arithmetic(name) for name in ("add", "sub", "mul", "div")},
