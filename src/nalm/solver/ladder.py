@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import islice, takewhile
 
+from .composite import product_with_factors, sum_of_trees, sum_with_trees
 from .factored import AFFINE_COLUMNS, product_of_sums, quotient_of_sums
 from .forest import Indices
 from .formula import Formula
+from .forms import monomial_times_form
 from .judge import Candidate, judge
-from .monomials import sum_of_products, sum_of_trees
+from .monomials import sum_of_products
 from .problem import Problem
 from .products import product_of_powers
 from .screen import by_importance
@@ -61,23 +63,43 @@ def rungs(problem: Problem, effort: Effort) -> Iterator[Rung]:
     if problem.columns <= AFFINE_COLUMNS:
         yield Rung("quotient of sums with constants", partial(quotient_of_sums, affine=True))
         yield Rung("product of 2 sums with constants", partial(product_of_sums, k=2, starts=effort.starts, affine=True))
-    yield from (Rung(f"tree to {leaves} leaves", stage) for leaves, stage in _tree_stages(problem, effort, order))
+    shallow, deep = _tree_stages(problem, effort, order)
+    yield from shallow
+    few = order[: min(6, effort.monomial_columns)]
+    yield Rung("monomial times a form", partial(monomial_times_form, columns=order[: effort.monomial_columns]))
+    yield Rung("product with factors", partial(product_with_factors, columns=few))
+    yield Rung("sum with trees", partial(sum_with_trees, columns=few))
+    yield from deep
     columns = order[: effort.monomial_columns]
     yield Rung("longer sum of products", partial(sum_of_products, columns=columns, terms=effort.monomial_terms))
     for k in effort.factors[1:]:
         yield Rung(f"product of {k} sums", partial(product_of_sums, k=k, starts=effort.starts))
-    yield Rung("sum of trees", partial(sum_of_trees, columns=order[: min(6, effort.monomial_columns)]))
+    yield Rung("sum of trees", partial(sum_of_trees, columns=few))
 
 
-def _tree_stages(problem: Problem, effort: Effort, order: Indices) -> Iterator[tuple[int, Propose]]:
+def _tree_stages(problem: Problem, effort: Effort, order: Indices) -> tuple[list[Rung], list[Rung]]:
     """Tree searches from shallow over many inputs to deep over few; a stage that a deeper one contains is left out."""
     stages = effort.tree_stages
-    for at, (leaves, columns) in enumerate(stages):
-        if at + 1 < len(stages) and problem.columns <= stages[at + 1][1]:
-            continue
-        chosen = order[:columns]
-        yield leaves, partial(tree, columns=chosen, most_leaves=leaves, budget=effort.tree_budget)
+    kept = [
+        (leaves, columns)
+        for at, (leaves, columns) in enumerate(stages)
+        if not (at + 1 < len(stages) and problem.columns <= stages[at + 1][1]) or leaves == SHALLOW
+    ]
+    made = [
+        (
+            leaves,
+            Rung(
+                f"tree to {leaves} leaves",
+                partial(tree, columns=order[:columns], most_leaves=leaves, budget=effort.tree_budget),
+            ),
+        )
+        for leaves, columns in kept
+    ]
+    return [rung for leaves, rung in made if leaves <= SHALLOW], [rung for leaves, rung in made if leaves > SHALLOW]
 
+
+SHALLOW = 5
+"""Up to this many leaves a tree search is cheaper than the composite shapes."""
 
 RIVALS = 20
 

@@ -1,4 +1,4 @@
-"""S.P: the target, or its power, as a sparse sum of monomials, or of other small trees."""
+"""S.P: the target, or its power, as a sparse sum of monomials."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from itertools import combinations, product as every
 import numpy as np
 
 from .beam import sparse_sums
-from .forest import Forest, Indices
-from .formula import ONE, Array, Formula, Input, evaluate, product
+from .forest import Indices
+from .formula import ONE, Formula, Input, evaluate, product
 from .link import usable_links
 from .problem import Problem
 
@@ -39,15 +39,3 @@ def dictionary(columns: list[int]) -> Iterator[Formula]:
     if len(columns) <= TRIPLE_COLUMNS:
         for chosen, exponents in every(combinations(columns, 3), every(TRIPLES, repeat=3)):
             yield product((Input(i), e) for i, e in zip(chosen, exponents, strict=True))
-
-
-def sum_of_trees(problem: Problem, columns: Indices, terms: int = 2, width: int = 60) -> Iterator[Formula | None]:
-    """Formulas `c1 * u + c2 * v` over all trees with up to three leaves: two unrelated constants."""
-    forest = Forest(problem.X[: min(12, problem.rows), columns], columns)
-    forest.grow()
-    forest.grow()
-    count = min(sum(len(level) for level in forest.levels), MOST_FEATURES)
-    features = [forest.formula(number) for number in range(count)]
-    values: Array = np.stack([evaluate(feature, problem.X) for feature in features], axis=1)
-    for link in usable_links(problem):
-        yield from sparse_sums(problem, features, values, link, terms, width)

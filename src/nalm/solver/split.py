@@ -24,7 +24,7 @@ PARTS = ((2, 1), (2, 2), (3, 1), (3, 2), (3, 3), (4, 1), (4, 2))
 
 def splits(forest: Forest, peels: Peels, most_leaves: int) -> Iterator[Formula | None]:
     """Formulas `c * (u ± v)` of the target, and of the target multiplied or divided by a small tree."""
-    for peeled in range(min(3, len(peels.levels))):
+    for peeled in range(min(3 if most_leaves > 5 else 2, len(peels.levels))):
         rows = peels.multiplicative(peeled)
         # A tree that was divided out of u and v comes back in both, so two leaves more are still within reach.
         reach = most_leaves + 2 * (peeled > 0) - peeled

@@ -17,6 +17,7 @@ from .split import splits
 
 PROBES = 12
 MOST_HITS = 300
+MOST_LOOSE_HITS = 60
 MOST_VALUES = 100_000
 
 
@@ -77,7 +78,8 @@ class _Meeting:
         trees, targets = self.forest.levels[self.level], self.peels.levels[self.peeled]
         left = Side.of(trees.values, trees.errors, self.forest.starts[self.level], view)
         right = Side.of(targets.values, targets.errors, self.peels.starts[self.peeled], view)
-        for i, j in islice(meet(left, right), MOST_HITS):
+        most = MOST_HITS if view in (plain, scaled) else MOST_LOOSE_HITS
+        for i, j in islice(meet(left, right), most):
             subtree = self.forest.formula(i)
             for explained in self._explained(view, subtree, i, j):
                 yield self.peels.formula(j, explained)

@@ -1,0 +1,113 @@
+"""Everything at once but for one or two trees: `c * prod(x_i ** e_i) * u ** f * v ** g`, and `sum(w_i * x_i) + c * u`.
+
+The part that is linear in all inputs (in the logarithms, for products) is projected out once; what is left of the target
+is then compared with what is left of thousands of small trees, one by one and in pairs, in two matrix products.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from functools import lru_cache
+from itertools import combinations as combinations_of
+
+import numpy as np
+
+from .beam import Beam, sparse_sums
+from .combine import combinations
+from .forest import Forest, Indices
+from .formula import ONE, Array, Formula, Input, Sum, evaluate, product, total
+from .linear import least_squares
+from .link import usable_links
+from .problem import Problem
+
+MOST_TREES = 2500
+CLOSE = 1e-4
+
+
+@lru_cache(maxsize=2)
+def small_trees(problem: Problem, columns: tuple[int, ...]) -> tuple[list[Formula], Array]:
+    """Sums and differences of squares, then all trees with up to three leaves over some columns, and their values."""
+    chosen = np.array(columns, dtype=np.int64)
+    forest = Forest(problem.X[: min(12, problem.rows), chosen], chosen)
+    forest.grow()
+    forest.grow()
+    squares = [product([(Input(i), 2)]) for i in columns] + [ONE]
+    signs = (Fraction(1), Fraction(-1))
+    trees = [total([(Fraction(1), a), (sign, b)]) for a, b in combinations_of(squares, 2) for sign in signs]
+    end = min(sum(len(level) for level in forest.levels), MOST_TREES - len(trees))
+    trees += [forest.formula(number) for number in range(end)]
+    return trees, np.stack([evaluate(tree, problem.X) for tree in trees], axis=1)
+
+
+def product_with_factors(problem: Problem, columns: Indices, factors: int = 2) -> Iterator[Formula | None]:
+    """Formulas `c * prod(x_i ** e_i) * u ** f * v ** g` with small trees u, v."""
+    if np.any(problem.y == 0) or np.any(problem.X == 0) or problem.rows < problem.columns + 8:
+        return
+    trees, values = small_trees(problem, tuple(columns.tolist()))
+    with np.errstate(all="ignore"):
+        logs = np.log(np.abs(values))
+    base = np.column_stack([np.log(np.abs(problem.X)), np.ones(problem.rows)])
+    target = np.log(np.abs(problem.y))
+    for support in _supports(base, logs, target, factors, max(CLOSE, 3 * problem.noise)):
+        fitted = least_squares(np.column_stack([logs[:, support], base]), target)
+        if np.all(np.isfinite(fitted)):
+            # A root needs its tree the right way round.
+            upright = [_negated(trees[i]) if np.all(values[:, i] < 0) else trees[i] for i in support]
+            yield from _powers(problem, upright, fitted)
+    yield None
+
+
+def _negated(formula: Formula) -> Formula:
+    return total([(Fraction(-1), formula)])
+
+
+def _powers(problem: Problem, trees: list[Formula], fitted: Array) -> Iterator[Formula]:
+    halves = np.round(fitted[:-1] * 2) / 2
+    if np.max(np.abs(fitted[:-1] - halves)) > 0.05 or np.max(np.abs(halves)) > 12:
+        return
+    bodies = [*trees, *(Input(i) for i in range(problem.columns))]
+    body = product((b, Fraction(float(e))) for b, e in zip(bodies, halves, strict=True) if e)
+    ratio = problem.y / evaluate(body, problem.X)
+    if np.all(np.isfinite(ratio)) and np.median(ratio) != 0:
+        yield Sum(((float(np.median(ratio)), body),))
+
+
+def sum_with_trees(problem: Problem, columns: Indices, terms: int = 2) -> Iterator[Formula | None]:
+    """Formulas `sum(w_i * x_i) + c + a * u + b * v` with small trees u, v."""
+    if problem.rows < problem.columns + 8:
+        return
+    trees, values = small_trees(problem, tuple(columns.tolist()))
+    base = np.column_stack([problem.X, np.ones(problem.rows)])
+    linear: list[Formula] = [*(Input(i) for i in range(problem.columns)), ONE]
+    for support in _supports(base, values, problem.y, terms, max(CLOSE, 3 * problem.noise)):
+        features = [*(trees[i] for i in support), *linear]
+        yield from combinations(features, np.column_stack([values[:, support], base]), problem.y, np.ones(problem.rows))
+    yield None
+
+
+def sum_of_trees(problem: Problem, columns: Indices, terms: int = 2, width: int = 60) -> Iterator[Formula | None]:
+    """Formulas `y ** p = a * u + b * v` over all small trees: two unrelated constants."""
+    trees, values = small_trees(problem, tuple(columns.tolist()))
+    for link in usable_links(problem):
+        yield from sparse_sums(problem, trees, values, link, terms, width)
+
+
+def _supports(base: Array, features: Array, target: Array, most: int, close: float, width: int = 24) -> Iterator[Indices]:
+    """Sets of up to `most` features that, with the base, explain the target."""
+    basis = np.linalg.qr(base)[0]
+    with np.errstate(all="ignore"):
+        length = np.linalg.norm(features, axis=0)
+        left = features - basis @ (basis.T @ features)
+        fresh = np.linalg.norm(left, axis=0)
+        usable = np.flatnonzero(np.isfinite(fresh) & (fresh > 1e-5 * length))
+    rest = target - basis @ (basis.T @ target)
+    height = np.linalg.norm(rest)
+    if not len(usable) or not height > 0:
+        return
+    beam = Beam(left[:, usable] / fresh[usable], rest / height)
+    for size in range(1, most + 1):
+        supports, errors = beam.lengthened(size, width)
+        # Narrow ranges leave little to explain, so the bar is relative to the whole target as well.
+        bar = max(close, 1e-6 * float(np.linalg.norm(target - target.mean()) / height))
+        yield from (usable[support] for support in supports[errors < bar])
