@@ -69,7 +69,7 @@ def show(
         bool, typer.Option("--markdown", help="Print Markdown tables, as on the results pages.")
     ] = False,
 ) -> None:
-    """Show a study's tables: success with its 95 % interval, steps to solve, sparsity error, published values beside."""
+    """Show a study: success with its 95 % interval, steps to solve and sparsity error, published values beside."""
     from nalm.present import markdown_tables, rich_tables
     from nalm.summary import summarise
 

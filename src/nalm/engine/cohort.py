@@ -4,33 +4,21 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import torch
 
 from nalm.distribution import Distribution
+from nalm.engine.backend import Backend
 from nalm.engine.program import Arrays, Program, substituted
 from nalm.engine.restart import Notes
-from nalm.recipe import Late
+from nalm.recipe import Late, Ramp
 from nalm.run import Run
 from nalm.uniforms import Stream
 
 WINDOW = 5_000  # the best step is looked for among this many last evaluations, as published
-
-
-class Backend(Protocol):
-    """What an engine offers; all arrays are float32 with a leading runs axis."""
-
-    name: str
-
-    def advance(
-        self, state: Arrays, consts: Arrays, seeds: np.ndarray, first: int, count: int, alive: np.ndarray
-    ) -> None: ...
-
-    def evaluate(
-        self, part: Distribution, stream: int, state: Arrays, consts: Arrays, chosen: np.ndarray
-    ) -> np.ndarray: ...
+ON_GRID = 1e-5  # a run may retire once no weight is further from its grid: the error that success allows per weight
 
 
 class Cohort:
@@ -54,21 +42,32 @@ class Cohort:
         self.nonfinite = np.full(len(runs), -1, np.int64)
         self.restarts = np.zeros(len(runs), np.int64)
         self.notes = [Notes() for _ in runs]
-        self.curve = np.zeros((0, len(runs), 4), np.float32)
+        self.seconds = 0.0
+        self._marks = 0
+        self._lines = np.empty((-(-self.recipe.steps // self.every) + 1, len(runs), 4), np.float32)
         self._parts = _test_parts(self.runs)
 
     # -- training ------------------------------------------------------------------------------------------------
 
     def train(self, backend: Backend, after_mark: Callable[[Cohort], None]) -> None:
         """To the end. `after_mark` is called after each evaluation with the cohort in a state that can be saved."""
-        while self.step < self.recipe.steps or not len(self.curve):
+        while True:
             if not self._evaluated:
                 self._evaluate(backend)
                 after_mark(self)
+            if self.step >= self.recipe.steps or not self.alive.any():
+                return
             self._advance_to(min(self._next_mark, self.recipe.steps), backend)
-        if not self._evaluated:
-            self._evaluate(backend)
-            after_mark(self)
+
+    @property
+    def curve(self) -> np.ndarray:
+        """Step, validation error, test error and sparsity error of each evaluation so far, `(marks, runs, 4)`."""
+        return self._lines[: self._marks]
+
+    @property
+    def retired(self) -> np.ndarray:
+        """Runs that stopped because they were done, `(runs,)`."""
+        return ~self.alive & (self.nonfinite < 0)
 
     @property
     def _evaluated(self) -> bool:
@@ -80,8 +79,8 @@ class Cohort:
 
     @property
     def solved(self) -> int:
-        """Runs below their threshold at the last evaluation."""
-        return int((self.curve[-1, :, 2] < self.thresholds).sum()) if len(self.curve) else 0
+        """Runs below their threshold at the last evaluation, or retired."""
+        return int(((self.curve[-1, :, 2] < self.thresholds) | self.retired).sum()) if self._marks else 0
 
     def _evaluate(self, backend: Backend) -> None:
         validation = self._validation(backend)
@@ -90,8 +89,15 @@ class Cohort:
             errors = backend.evaluate(part, Stream.TEST, self.state, self._with_part(numbers), chosen & self.alive)
             test = np.where(chosen, errors, test)
         steps = np.full(len(self.runs), self.step, np.float32)
-        line = np.stack([steps, validation, test, self._sparsity()], -1)
-        self.curve = np.concatenate([self.curve, line[None]])
+        self._lines[self._marks] = np.stack([steps, validation, test, self._sparsity()], -1)
+        self._marks += 1
+        if self.runs[0].retire and self.step >= self._ramps_end:
+            _, _, test, sparsity = self.curve[-1].T
+            self.alive &= ~((test < self.thresholds) & (sparsity < ON_GRID))
+
+    @property
+    def _ramps_end(self) -> int:
+        return max((s.end for s in self.recipe.penalties.values() if isinstance(s, Ramp)), default=0)
 
     def _validation(self, backend: Backend) -> np.ndarray:
         train = self.runs[0].task.train
@@ -168,27 +174,30 @@ class Cohort:
     def dump(self) -> bytes:
         """Everything needed to continue, as an npz archive without pickles."""
         notes = {f"notes/{i}": np.asarray([n.errors, n.counts], np.float64) for i, n in enumerate(self.notes)}
-        plain = {name: getattr(self, name) for name in ("alive", "nonfinite", "restarts", "curve")}
+        plain = {name: getattr(self, name) for name in ("alive", "nonfinite", "restarts", "curve", "seconds", "step")}
         state = {f"state/{name}": value for name, value in self.state.items()}
         buffer = io.BytesIO()
-        np.savez(buffer, step=self.step, **plain, **notes, **state)  # type: ignore[arg-type]
+        np.savez(buffer, **plain, **notes, **state)  # type: ignore[arg-type]
         return buffer.getvalue()
 
     def load(self, blob: bytes) -> None:
         """Continue from `dump`."""
         with np.load(io.BytesIO(blob), allow_pickle=False) as saved:
-            self.step = int(saved["step"])
-            for name in ("alive", "nonfinite", "restarts", "curve"):
+            self.step, self.seconds = int(saved["step"]), float(saved["seconds"])
+            for name in ("alive", "nonfinite", "restarts"):
                 setattr(self, name, saved[name])
+            curve = saved["curve"]
+            self._marks = len(curve)
+            self._lines[: self._marks] = curve
             self.state = {name: saved[f"state/{name}"] for name in self.state}
             pairs = [saved[f"notes/{i}"] for i in range(len(self.runs))]
         self.notes = [Notes(list(e), [int(c) for c in n]) for e, n in pairs]
 
-    def rows(self, engine: str, seconds: float) -> list[dict[str, Any]]:
+    def rows(self, engine: str) -> list[dict[str, Any]]:
         """One row per run for the store; the time is the cohort's, shared equally."""
-        return [self._row(index, engine, seconds / len(self.runs)) for index in range(len(self.runs))]
+        return [self._row(index, engine) for index in range(len(self.runs))]
 
-    def _row(self, index: int, engine: str, seconds: float) -> dict[str, Any]:
+    def _row(self, index: int, engine: str) -> dict[str, Any]:
         run, curve, threshold = self.runs[index], self.curve[:, index], float(self.thresholds[index])
         validation = np.where(np.isfinite(curve[:, 1]), curve[:, 1], np.inf)[-WINDOW:]
         best = len(curve) - len(validation) + int(np.argmin(validation))
@@ -215,7 +224,7 @@ class Cohort:
             "threshold": threshold,
             "reinitialisations": int(self.restarts[index]),
             "nonfinite_step": int(self.nonfinite[index]) if self.nonfinite[index] >= 0 else None,
-            "seconds": seconds,
+            "seconds": self.seconds / len(self.runs),
             "run": run.json,
             "weights": weights,
             "curve": curve,

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
+from torch.fx.experimental.proxy_tensor import make_fx
 
 from nalm.distribution import Distribution
 from nalm.engine.program import EVALUATION_SEED, Arrays, Program, Tensors
@@ -35,8 +37,10 @@ class TorchBackend:
         self.device = device
         self.program = program
         program.unit.to(device)
-        self._chunk = torch.compile(self._loop, fullgraph=True) if compiled else self._eager
+        self._compiled: Callable[..., Any] | None = None
+        self._chunk = self._loop if compiled else self._eager
 
+    @torch.no_grad()  # the step takes its gradients itself
     def advance(
         self, state: Arrays, consts: Arrays, seeds: np.ndarray, first: int, count: int, alive: np.ndarray
     ) -> None:
@@ -66,22 +70,48 @@ class TorchBackend:
     def _loop(
         self, state: Tensors, consts: Tensors, seeds: Tensor, table: Tensor, first: Tensor, alive: Tensor
     ) -> Tensors:
+        if self._compiled is None:
+            self._compiled = torch.compile(self._while_loop(state, consts, seeds, table, alive), fullgraph=True)
+        values = self._compiled(tuple(state.values()), tuple(consts.values()), seeds, table, first, alive)
+        return dict(zip(state, values, strict=True))
+
+    def _while_loop(
+        self, state: Tensors, consts: Tensors, seeds: Tensor, table: Tensor, alive: Tensor
+    ) -> Callable[..., Any]:
+        """The loop over steps around the traced step: the compiler sees tensor operations, none of our Python."""
         from torch._higher_order_ops import while_loop  # the one private path we use: pinned by constraints.txt
 
-        names = list(state)
+        names, count = list(state), len(state)
 
-        def more(row: Tensor, *_: Tensor) -> Tensor:
-            return row < table.shape[0]
+        def flat(seeds: Tensor, now: Tensor, step: Tensor, alive: Tensor, *rest: Tensor) -> tuple[Tensor, ...]:
+            own = dict(zip(names, rest[:count], strict=True))
+            new = self._one(own, dict(zip(consts, rest[count:], strict=True)), seeds, now, step, alive)
+            return tuple(new[name] for name in names)
 
-        def body(row: Tensor, *values: Tensor) -> tuple[Tensor, ...]:
-            carried = dict(zip(names, values, strict=True))
-            now = table.index_select(0, row.reshape(1)).squeeze(0)
-            new = self._one(carried, consts, seeds, now, row + first, alive)
-            return (row + 1, *(new[name].clone() for name in names))
+        examples = (seeds, table[0], torch.zeros((), dtype=torch.int64, device=table.device), alive)
+        step = make_fx(flat)(*examples, *state.values(), *consts.values())
 
-        start = torch.zeros((), dtype=torch.int64, device=table.device)
-        _, *values = while_loop(more, body, (start, *state.values()))  # type: ignore[no-untyped-call]
-        return dict(zip(names, values, strict=True))
+        def loop(
+            values: tuple[Tensor, ...],
+            constants: tuple[Tensor, ...],
+            seeds: Tensor,
+            table: Tensor,
+            first: Tensor,
+            alive: Tensor,
+        ) -> tuple[Tensor, ...]:
+            def more(row: Tensor, *_: Tensor) -> Tensor:
+                return row < table.shape[0]
+
+            def body(row: Tensor, *carried: Tensor) -> tuple[Tensor, ...]:
+                now = table.index_select(0, row.reshape(1)).squeeze(0)
+                new = step(seeds, now, row + first, alive, *carried, *constants)
+                return (row + 1, *(value.clone() for value in new))
+
+            start = torch.zeros((), dtype=torch.int64, device=table.device)
+            _, *results = while_loop(more, body, (start, *values))  # type: ignore[no-untyped-call]
+            return tuple(results)
+
+        return loop
 
     @torch.no_grad()
     def evaluate(

@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from nalm.engine.cohort import Backend, Cohort
+from nalm.engine.backend import Backend
+from nalm.engine.cohort import Cohort
 from nalm.engine.torch_backend import TorchBackend, can_compile
 from nalm.run import Run
 from nalm.store import Store
@@ -59,25 +60,27 @@ def train(runs: Iterable[Run], store: Store | None = None, options: Options | No
 
 
 def _train_cohort(group: list[Run], store: Store | None, options: Options) -> list[dict[str, Any]]:
-    started = time.perf_counter()
+    last_mark = last_saved = time.monotonic()
     cohort = Cohort(group)
     key = hashlib.sha256("".join(run.id for run in group).encode()).hexdigest()[:16]
     saved = store.load_checkpoint(key) if store else None
     if saved:
         cohort.load(saved[1])
     backend = choose(cohort, options)
-    last_saved, last_step = time.monotonic(), 0
+    last_step = 0  # what a checkpoint brought counts as progress too
 
     def after_mark(c: Cohort) -> None:
-        nonlocal last_saved, last_step
+        nonlocal last_mark, last_saved, last_step
+        now = time.monotonic()
+        c.seconds += now - last_mark
         options.progress(c, c.step - last_step)
-        last_step = c.step
-        if store and time.monotonic() - last_saved > CHECKPOINT_SECONDS:
+        last_mark, last_step = now, c.step
+        if store and now - last_saved > CHECKPOINT_SECONDS:
             store.save_checkpoint(key, c.step, c.dump())
-            last_saved = time.monotonic()
+            last_saved = now
 
     cohort.train(backend, after_mark)
-    rows = cohort.rows(backend.name, time.perf_counter() - started)
+    rows = cohort.rows(backend.name)
     if store:
         store.add(rows)
         store.drop_checkpoint(key)
