@@ -6,8 +6,9 @@ import sys
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 
-from nalm.cli import keep, look, train
+from nalm.cli import keep, look, speed, train
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -17,7 +18,7 @@ app = typer.Typer(
     "solve a table of numbers for its exact formula.",
     epilog="Start with `nalm list`, then try `nalm run single-module/mul --quick` and `nalm show` with the same words.",
 )
-for module in (look, train, keep):
+for module in (look, train, keep, speed):
     module.register(app)
 
 
@@ -29,5 +30,5 @@ def main() -> None:
     try:
         app()
     except (ValueError, RowError, StoreError, ImportError) as error:
-        Console(stderr=True, highlight=False).print(f"[bold red]nalm:[/] {error}", markup=True)
+        Console(stderr=True, highlight=False).print(f"[bold red]nalm:[/] {escape(str(error))}")
         sys.exit(2)
