@@ -1,7 +1,7 @@
 """How fast an engine trains, against the plain way: the same unit, one run at a time, in an ordinary PyTorch loop.
 
-Both are measured in one run on one thread. Rates are run-steps per second of processor time, so that another busy process
-does not count, each the best of a few tries.
+Both are measured in one run on one thread. Rates are run-steps per second of processor time, so that another busy
+process does not count, each the best of a few tries.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from nalm.engine.train import EngineName, Options, choose
 from nalm.recipe import Adam, Recipe
 from nalm.run import Layer, Model, Run, single, unit_classes
 from nalm.task import Task
-from nalm.tasks.arithmetic import RANGES, SingleModule, TwoLayer
+from nalm.tasks.arithmetic import RANGES, SingleModule
+from nalm.tasks.two_layer import TwoLayer
 from nalm.uniforms import Stream, uniforms
 
 SECONDS = 0.5  # per measurement
@@ -74,8 +75,7 @@ def cases() -> Iterator[Case]:
             task = SingleModule(*RANGES["U[1,2)"], name=operation, inputs=inputs)
             yield Case(single(unit, inputs), task, unit_classes()[unit].recipe)
     stack = Model("NAU-NMU", (Layer("NAU", 100, 2), Layer("NMU", 2, 1)))
-    task = TwoLayer(*RANGES["U[1,2)"], name="mul", inputs=100, size=25, overlap=12)
-    yield Case(stack, task, unit_classes()["NMU"].recipe.scaled(5_000_000), seeds=20)
+    yield Case(stack, TwoLayer(*RANGES["U[1,2)"]), unit_classes()["NMU"].recipe.scaled(5_000_000), seeds=20)
 
 
 def measure(case: Case, engine: EngineName = "auto", seconds: float = SECONDS) -> Timing:
@@ -115,7 +115,7 @@ def plain_loop(case: Case, seconds: float = SECONDS) -> float:
             for name, schedule in case.recipe.penalties.items():
                 loss = loss + schedule.at(step) * terms[name]
             optimiser.zero_grad()
-            loss.backward()
+            loss.backward()  # type: ignore[no-untyped-call]
             optimiser.step()
             unit.project_()
 
