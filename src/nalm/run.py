@@ -130,6 +130,9 @@ def single(unit: str, inputs: int, outputs: int = 1, label: str | None = None, *
 class Run:
     """One training run; it is evaluated every `every` steps, which changes what is recorded but not what is learned.
 
+    Args:
+        retire: stop once it is solved, on the grid and past every ramp; the published protocol trains on.
+
     >>> from nalm.tasks.arithmetic import RANGES, SingleModule
     >>> from nalm.units.nau import NMU
     >>> len(Run(single("NMU", 2), SingleModule(*RANGES["U[1,2)"]), NMU.recipe, seed=0).id)
@@ -141,6 +144,7 @@ class Run:
     recipe: Recipe
     seed: int
     every: int = 1_000
+    retire: bool = False
 
     @cached_property
     def id(self) -> str:
@@ -151,14 +155,15 @@ class Run:
     def json(self) -> str:
         """The exact run as canonical JSON."""
         content = {"model": self.model.content(), "task": plain(self.task), "recipe": plain(self.recipe)}
-        return json.dumps({**content, "seed": self.seed, "every": self.every}, sort_keys=True, separators=(",", ":"))
+        content |= {"seed": self.seed, "every": self.every, **({"retire": True} if self.retire else {})}
+        return json.dumps(content, sort_keys=True, separators=(",", ":"))
 
     @property
     def structure(self) -> tuple[object, ...]:
         """Runs of equal structure train as one cohort; learning rates and ranges are numbers and may differ."""
         recipe = plain(replace(self.recipe, optimiser=replace(self.recipe.optimiser, rate=0.0)))
         model = json.dumps(self.model.content(), sort_keys=True)
-        return (model, self.task.structure, json.dumps(recipe, sort_keys=True), self.every)
+        return (model, self.task.structure, json.dumps(recipe, sort_keys=True), self.every, self.retire)
 
 
 def plain(value: Any) -> Any:

@@ -42,10 +42,11 @@ class Cell:
     task: Task
     recipe: Recipe
     every: int = 1_000
+    retire: bool = False
 
     def run(self, seed: int) -> Run:
         """The cell's run for a seed."""
-        return Run(self.model, self.task, self.recipe, seed, self.every)
+        return Run(self.model, self.task, self.recipe, seed, self.every, self.retire)
 
     def quick(self) -> Cell:
         """The same in fewer steps, with ten evaluations; schedules keep their place."""
@@ -91,6 +92,12 @@ class Study:
         """A taste: fewer seeds and steps; its runs have ids of their own."""
         cells = tuple(cell.quick() for cell in self.cells)
         return replace(self, cells=cells, seeds=min(self.seeds, QUICK_SEEDS), published={})
+
+    def retiring(self) -> Study:
+        """The same with runs that stop once they are done; they have ids of their own."""
+        note = "Runs stop once they are solved, on the grid and past every ramp; the published ones train on."
+        cells = tuple(replace(cell, retire=True) for cell in self.cells)
+        return replace(self, cells=cells, notes=(note, *self.notes))
 
     def only(self, rows: Sequence[str] = (), columns: Sequence[str] = ()) -> Study:
         """Some rows and columns; a row that is a file reference (`my_file.py:MyUnit`) is added as a new one."""

@@ -17,13 +17,24 @@ Units = Annotated[
 Ranges = Annotated[list[str] | None, typer.Option("--range", "-r", help="Columns to keep, for example 'U[1,2)'.")]
 Seeds = Annotated[int | None, typer.Option(min=1, help="Seeds per cell; by default as published.")]
 Quick = Annotated[bool, typer.Option("--quick", help="A taste in seconds: 5 seeds, at most 5,000 steps.")]
+Retire = Annotated[
+    bool,
+    typer.Option("--retire", help="Stop runs that are solved, on the grid and past their ramp; published ones run on."),
+]
 StorePath = Annotated[
     Path, typer.Option("--store", "-s", help="Where finished runs are kept; a .csv or .csv.gz table can be shown too.")
 ]
 DEFAULT_STORE = Path("runs.db")
 
 
-def chosen_study(name: str, units: list[str] | None, ranges: list[str] | None, seeds: int | None, quick: bool) -> Any:
+def chosen_study(
+    name: str,
+    units: list[str] | None,
+    ranges: list[str] | None,
+    seeds: int | None,
+    quick: bool,
+    retire: bool = False,
+) -> Any:
     """The study with the command's selections applied."""
     from dataclasses import replace
 
@@ -33,6 +44,8 @@ def chosen_study(name: str, units: list[str] | None, ranges: list[str] | None, s
     study = find_study(name).only(rows, _ranges(ranges or []))
     if quick:
         study = study.quick()
+    if retire:
+        study = study.retiring()
     return replace(study, seeds=seeds) if seeds else study
 
 
