@@ -18,16 +18,17 @@ LADDER = [
     "start scalar layout recipe uniforms find stats rows native",  # no internal imports
     "weight distribution store",
     "form task",
-    "unit tasks",  # the two concepts
+    "unit",  # with task, the two concepts
     "stack",
     "units",  # the catalogue
+    "tasks",
     "expression guide rule run",  # reading, training in your own loop, what is to be run
     "engine solver",  # the two ways to a trained unit
     "study",
     "studies",  # published figures and tables as data
     "figures",
     "summary",
-    "present report",  # seeing
+    "present report speed",  # seeing
     "regressor cli distributed",  # thin shells
     "vision",
 ]

@@ -1,8 +1,10 @@
 """Neural arithmetic that extrapolates.
 
 Every published Neural Arithmetic Logic Module as a drop-in PyTorch layer (`nalm.NMU(4, 2)`), training in your own loop
-with two lines (`nalm.guide`), exact reading of what was learned (`nalm.read`).
+with two lines (`nalm.guide`), exact reading of what was learned (`nalm.read`), the formula of a table (`nalm.solve`).
 """
+
+from typing import TYPE_CHECKING, Any
 
 from nalm.expression import Expression as Expression
 from nalm.expression import read as read
@@ -29,6 +31,7 @@ from nalm.units.classic import Quadratic as Quadratic
 from nalm.units.division import NMRU as NMRU
 from nalm.units.division import NRU as NRU
 from nalm.units.division import SeparateSignNRU as SeparateSignNRU
+from nalm.units.gated import GatedNAUNMU as GatedNAUNMU
 from nalm.units.inalu import GNALU as GNALU
 from nalm.units.inalu import IMNAC as IMNAC
 from nalm.units.inalu import INAC as INAC
@@ -50,3 +53,14 @@ from nalm.units.snmu import StochasticGateNMU as StochasticGateNMU
 from nalm.weight import Weight as Weight
 
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from nalm.solver.solve import solve as solve
+
+
+def __getattr__(name: str) -> Any:
+    if name == "solve":  # on first use: it needs scipy, which layers do not
+        from nalm.solver.solve import solve
+
+        return solve
+    raise AttributeError(f"module 'nalm' has no attribute {name!r}")
