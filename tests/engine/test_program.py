@@ -73,6 +73,7 @@ def test_clipping_is_per_run_and_equals_pytorch():
 CASES = [
     ("NMU", "mul", 2, {}),
     ("NAU", "sub", 10, {}),
+    ("NAU", "add", 100, {}),
     ("NALU", "add", 2, {}),
     ("INALU", "mul", 2, {}),
     ("SNMU", "mul", 2, {}),
