@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,11 @@ CATALOGUES = {"nalm.units", "nalm.tasks", "nalm.studies"}  # `import nalm.tasks`
 RUNG = {name: height for height, names in enumerate(LADDER) for name in names.split()}
 
 
+def rung(name: str) -> float:
+    """A module without a place of its own stands right below the shells."""
+    return RUNG.get(name, RUNG["cli"] - 0.5)
+
+
 def modules() -> Iterator[tuple[str, Path]]:
     """Name of the top-level module or package below nalm, and file."""
     for path in sorted(ROOT.rglob("*.py")):
@@ -62,9 +68,16 @@ def imported(path: Path) -> set[str]:
     ("name", "path"), list(modules()), ids=lambda value: value if isinstance(value, str) else value.stem
 )
 def test_imports_go_down_the_ladder(name: str, path: Path) -> None:
-    assert name in RUNG, f"{name} has no place on the ladder in this test; give it one"
-    up = {other for other in imported(path) - {name} if RUNG.get(other, len(LADDER)) >= RUNG[name]}
-    assert not up, f"{path.relative_to(ROOT)} imports {up}, which do not stand below {name}"
+    others = imported(path) - {name}
+    up = {other for other in others if rung(other) > rung(name) or (rung(other) == rung(name) and other in RUNG)}
+    assert not up, f"{path.relative_to(ROOT)} imports {up}, which do not stand below {name} on this test's ladder"
+
+
+def test_no_two_modules_import_each_other_by_any_way_round() -> None:
+    graph: dict[str, set[str]] = {}
+    for name, path in modules():
+        graph.setdefault(name, set()).update(imported(path) - {name})
+    assert set(TopologicalSorter(graph).static_order()) >= set(graph)  # raises CycleError
 
 
 def test_importing_nalm_imports_nothing_heavy_that_torch_does_not() -> None:

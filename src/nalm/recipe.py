@@ -28,10 +28,10 @@ class Constant:
 
     value: float
 
-    def at(self, step: int) -> float:  # noqa: ARG002
+    def at(self, step: int) -> float:
         return self.value
 
-    def scaled(self, factor: float) -> Constant:  # noqa: ARG002
+    def scaled(self, factor: float) -> Constant:
         return self
 
 
@@ -108,6 +108,19 @@ class SGD:
 
 
 @dataclass(frozen=True)
+class LocalGaussNewton:
+    """The local Gauss-Newton rule of `nalm.rule` instead of a gradient optimiser: "lgn" on the command line."""
+
+
+@dataclass(frozen=True)
+class Solver:
+    """No training: `nalm.solver.solve` fills the grid weights from the first batch: "solver" on the command line."""
+
+
+Optimiser = Adam | SGD | LocalGaussNewton | Solver
+
+
+@dataclass(frozen=True)
 class Clip:
     """Gradient clipping: the norm over all parameters of a run, then each value."""
 
@@ -151,7 +164,7 @@ class Recipe:
     Ramp(to=10, start=400, end=700)
     """
 
-    optimiser: Adam | SGD = field(default_factory=Adam)
+    optimiser: Optimiser = field(default_factory=Adam)
     steps: int = 50_000
     batch: int = 128
     loss: Loss | Switch = "mse"
@@ -159,6 +172,21 @@ class Recipe:
     clip: Clip = field(default_factory=Clip)
     gradient_noise: float = 0.0
     restart: Restart | None = None
+
+    @property
+    def rate(self) -> float:
+        """The learning rate, 0 for ways of training that have none."""
+        return self.optimiser.rate if isinstance(self.optimiser, Adam | SGD) else 0.0
+
+    @property
+    def way(self) -> str:
+        """How the command line calls this way of training."""
+        return {LocalGaussNewton: "lgn", Solver: "solver"}.get(type(self.optimiser), "published")
+
+    def without_rate(self) -> Recipe:
+        """What runs of one cohort have in common: rates may differ."""
+        numbers = isinstance(self.optimiser, Adam | SGD)
+        return replace(self, optimiser=replace(self.optimiser, rate=0.0)) if numbers else self
 
     def scaled(self, steps: int) -> Recipe:
         """The same recipe in another number of steps: schedules keep their place relative to the whole."""

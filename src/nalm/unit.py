@@ -84,7 +84,7 @@ class Unit(nn.Module):
     def compute(self, x: Tensor) -> Tensor:
         """The forward pass, `(*runs, in, samples)` to `(*runs, out, samples)`."""
 
-    def formula(self, x: Sequence[Scalar]) -> list[Scalar]:  # noqa: ARG002
+    def formula(self, x: Sequence[Scalar]) -> list[Scalar]:
         """The same in eval mode on plain numbers or symbols, one list of inputs to one list of outputs."""
         raise TypeError(f"{type(self).__name__} has no formula: it cannot be read as an expression.")
 
