@@ -70,7 +70,9 @@ class Group:
 
     def _move(self, movers: Sequence[Track], evidence: dict[int, Evidence], batch: Batch) -> None:
         samples = batch.output[(0,) * len(batch.loss.shape)].numel() // max(1, self._outputs(batch))
-        proposals = [propose(t, evidence[id(t)], batch.ok, samples) for t in movers]
+        loss = batch.loss.detach().double()
+        unexplained = loss / (loss + batch.size / 2).clamp(min=1e-300)
+        proposals = [propose(t, evidence[id(t)], batch.ok, samples, unexplained) for t in movers]
         size = (batch.size / samples).sqrt()
         share = joint_share(proposals, size, self.settings.pace, self.settings.trust)
         finite = torch.stack([p.change.isfinite().all(-1).all(-1) for p in proposals]).all(0)

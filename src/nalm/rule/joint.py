@@ -14,6 +14,7 @@ from nalm.rule.regression import solve
 from nalm.rule.track import Track
 
 OUTPUT_DAMPING = 1e-7  # of the curvature between outputs: on narrow ranges rows differ by little, but they do
+CAUTION = 0.1  # damping of the features' moments while nothing is explained yet
 BLOCK_DAMPING = 1e-3  # of the exponents' joint curvature, which changes with every step
 
 
@@ -32,12 +33,18 @@ class Proposal:
     effect: Tensor
 
 
-def propose(track: Track, evidence: Evidence, ok: Tensor, samples: int) -> Proposal:
-    """A Gauss-Newton step of a unit in the coordinate of its output."""
+def propose(track: Track, evidence: Evidence, ok: Tensor, samples: int, unexplained: Tensor) -> Proposal:
+    """A Gauss-Newton step of a unit in the coordinate of its output.
+
+    Args:
+        samples: of the network, to add up the effects of several uses.
+        unexplained: share of the output that is still wrong `(*runs,)`; directions in which inputs hardly vary wait
+            until it is small (Levenberg's and Marquardt's damping).
+    """
     f = track.form.features(evidence.x)
     memory = track.older(f.shape[-1], f.shape[-2], ok)
     if isinstance(track.form, Sum):
-        change = _factored(track, evidence, f, memory, ok)
+        change = _factored(track, evidence, f, memory, ok, unexplained)
         moved = change @ f
     else:
         change = _block(track, evidence, f, memory, ok)
@@ -48,14 +55,16 @@ def propose(track: Track, evidence: Evidence, ok: Tensor, samples: int) -> Propo
     return Proposal(change, -(evidence.delta * moved).sum((-2, -1)), effect)
 
 
-def _factored(track: Track, evidence: Evidence, f: Tensor, memory: float, ok: Tensor) -> Tensor:
+def _factored(
+    track: Track, evidence: Evidence, f: Tensor, memory: float, ok: Tensor, unexplained: Tensor
+) -> Tensor:
     """Curvature as a product of what the outputs and what the inputs know: (E v v')^-1 gradient (E f f')^-1."""
     moment = track.running("features", f @ f.mT / f.shape[-1], memory, ok)
     between = torch.einsum("p...on,p...qn->...oq", evidence.probe, evidence.probe)
     between = track.running("outputs", between, memory, ok)
     gradient = -evidence.delta @ f.mT  # (*runs, out, in)
     left = solve(between, gradient, OUTPUT_DAMPING)
-    return solve(moment, left.mT, track.settings.damping).mT
+    return solve(moment, left.mT, track.settings.damping + CAUTION * unexplained).mT
 
 
 def _block(track: Track, evidence: Evidence, f: Tensor, memory: float, ok: Tensor) -> Tensor:

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from nalm.rule.between import learn_between
 from nalm.rule.curvature import loss_probes
 from nalm.rule.evidence import gather
 from nalm.rule.group import Batch, Group
@@ -96,7 +97,9 @@ class LocalGaussNewton:
             stacked = []
             for track, one, evidence in seen:
                 if len(one.uses) == 1 and not one.uses[0].learned and same_memory(one.uses[0].y, output):
-                    track.regress(evidence, ok)
+                    track.direct(evidence, ok)
+                elif self._absorbing:
+                    learn_between(track, evidence, ok, any(use.learned for use in one.uses))
                 else:
                     track.stacked = True
                     stacked.append((track, one, evidence))

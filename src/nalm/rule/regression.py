@@ -11,12 +11,16 @@ from nalm.rule.evidence import Evidence
 CLIP = 20.0  # largest believed error of a logarithm
 
 
-def solve(moment: Tensor, right: Tensor, damping: float) -> Tensor:
-    """(moment + damping) ^ -1 right, for symmetric moments; zero where there is nothing to divide by."""
+def solve(moment: Tensor, right: Tensor, damping: float | Tensor) -> Tensor:
+    """(moment + damping) ^ -1 right, for symmetric moments; zero where there is nothing to divide by.
+
+    `damping` is relative to the mean eigenvalue, one number or one per run.
+    """
     size = moment.shape[-1]
     mean = moment.diagonal(dim1=-2, dim2=-1).mean(-1)[..., None, None]
     eye = torch.eye(size, dtype=moment.dtype, device=moment.device)
-    scaled = torch.where(mean > 0, moment / mean, eye) + damping * eye
+    ridge = torch.as_tensor(damping, dtype=moment.dtype, device=moment.device)[..., None, None] * eye
+    scaled = torch.where(mean > 0, moment / mean, eye) + ridge
     solution, info = torch.linalg.solve_ex(scaled.nan_to_num(), (right / mean).nan_to_num())
     return torch.where((info == 0)[..., None, None] & solution.isfinite() & (mean > 0), solution, 0.0)
 

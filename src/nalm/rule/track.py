@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -19,6 +19,16 @@ from nalm.unit import Unit
 EARLY_STEP = 0.5  # of any number, while the batches seen so far cannot determine all of them
 FARTHEST = 8.0  # exponents beyond so many times the grid only overflow
 ROUNDING = 32.0  # errors below this many units of rounding are none
+
+
+class Fit(NamedTuple):
+    """A regression's ingredients, `(*runs, in or out, samples)`, and its step `(*runs, out, in + 1)`."""
+
+    features: Tensor
+    target: Tensor
+    error: Tensor
+    weight: Tensor
+    change: Tensor
 
 
 class Track:
@@ -114,8 +124,17 @@ class Track:
         self.moments[name] = value
         return value / _aligned(self.age, batch).clamp(min=1e-12)
 
-    def regress(self, evidence: Evidence, ok: Tensor) -> None:
-        """A unit that is the network's output: one step of each row's regression, and a choice between it and the grid."""
+    def direct(self, evidence: Evidence, ok: Tensor) -> None:
+        """The unit is the network's output: one step of each row's regression, and a choice between it and the grid."""
+        fit = self.fit(evidence, ok, intercept=not isinstance(self.form, Sum))
+        self._settle(fit, ok)
+        self.move(fit.change, ok)
+
+    def fit(self, evidence: Evidence, ok: Tensor, intercept: bool) -> Fit:
+        """Regress each row's implied target on the features, by one safe step from the present numbers.
+
+        The intercept tolerates curvature that is wrong by a factor, and gains that layers above have yet to learn.
+        """
         f = self.form.features(evidence.x)
         target = self.form.link(evidence.implied)
         weight = information(self.form, evidence)
@@ -124,32 +143,34 @@ class Track:
         unexplained = error - self.offset.unsqueeze(-1)
         if not isinstance(self.form, Sum):
             unexplained = unexplained.clamp(-CLIP, CLIP)
-        intercept = 0.0 if isinstance(self.form, Sum) else 1.0  # tolerates curvature that is wrong by a factor
-        design = torch.cat([f, torch.full_like(f[..., :1, :], intercept)], -2)
+        design = torch.cat([f, torch.full_like(f[..., :1, :], float(intercept))], -2)
         weighted = weight.unsqueeze(-2) * design.unsqueeze(-3)  # (*runs, out, in + 1, samples)
         batch = weighted @ design.mT.unsqueeze(-3)
         memory = self.older(design.shape[-1], design.shape[-2], ok)
-        moment = self.running("moment", batch, memory, ok)
+        moment = self.running("design", batch, memory, ok)
         right = weighted @ unexplained.unsqueeze(-1)
         change = solve(moment, right, self.settings.damping).squeeze(-1)
         change = change * safe_share(change, right.squeeze(-1), batch).unsqueeze(-1)
-        known = (self.seen < 2 * design.shape[-2])[..., None, None]  # too few samples for what is asked
+        early = (self.seen < 2 * design.shape[-2])[..., None, None]  # too few samples for what is asked
         largest = change[..., :-1].abs().amax(-1, keepdim=True)
-        change = torch.where(known & (largest > EARLY_STEP), change * EARLY_STEP / largest, change)
-        self._settle(f, target, error, weight, ok)
+        change = torch.where(early & (largest > EARLY_STEP), change * EARLY_STEP / largest, change)
+        return Fit(f, target, error, weight, change)
+
+    def move(self, change: Tensor, ok: Tensor) -> None:
+        """Add a step to numbers and offset."""
         ok = ok & change.isfinite().all(-1).all(-1)
         bound = math.inf if isinstance(self.form, Sum) else FARTHEST * max(abs(g) for g in self.grid)
         self.keep(ok, "numbers", (self.numbers + change[..., :-1]).clamp(-bound, bound))
         self.keep(ok, "offset", self.offset + change[..., -1])
 
-    def _settle(self, f: Tensor, target: Tensor, error: Tensor, weight: Tensor, ok: Tensor) -> None:
+    def _settle(self, fit: Fit, ok: Tensor) -> None:
         """Use the grid where it explains the implied targets better than the free numbers, and only while it does."""
         s = self.settings
-        free = (weight * error.square()).sum(-1)
-        rounded = (weight * (target - self.rounded @ f).square()).sum(-1)
-        floor = torch.tensor((ROUNDING * torch.finfo(self.written.dtype).eps) ** 2, dtype=f.dtype, device=f.device)
+        free = (fit.weight * fit.error.square()).sum(-1)
+        rounded = (fit.weight * (fit.target - self.rounded @ fit.features).square()).sum(-1)
+        floor = torch.full_like(free, (ROUNDING * torch.finfo(self.written.dtype).eps) ** 2)
         if isinstance(self.form, Sum):  # a logarithm's rounding error has no scale, a sum's has that of its terms
-            floor = floor * (weight * (self.rounded.abs() @ f.abs()).square()).sum(-1)
+            floor = floor * (fit.weight * (self.rounded.abs() @ fit.features.abs()).square()).sum(-1)
         better = torch.where(self.snapped, rounded > free + floor, rounded <= free)  # speaks for a change
         clearly = torch.where(
             self.snapped, rounded > s.decisive * free + floor, (s.decisive * rounded < free) | (rounded < floor)
@@ -173,4 +194,4 @@ class Track:
 
 def _aligned(runs: Tensor, like: Tensor) -> Tensor:
     """A tensor of shape `runs` with as many axes as `like`."""
-    return runs.reshape(*runs.shape, *[1] * (like.dim() - runs.dim()))
+    return runs.reshape((*runs.shape, *[1] * (like.dim() - runs.dim())))
