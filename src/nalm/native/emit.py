@@ -74,9 +74,9 @@ class Emitter(Code):
             spread = [(s, self.sizes.draws[d][1], t) for d, (s, t) in enumerate(self._lane_draws()) if t >= 0]
             for start, count, target in spread:
                 first, last = self._lanes_of(slot)
-                with w.loop(0, count) as i, w.loop(first, last) as lane:
-                    number = w.load(w.at(w.at(base, start), i), "float", 4)
-                    place = w.op(f"add i64 {w.op(f'mul i64 {i}, {LANES}')}, {lane}")
+                with w.loop(0, count) as entry, w.loop(first, last) as lane:
+                    number = w.load(w.at(w.at(base, start), entry), "float", 4)
+                    place = w.op(f"add i64 {w.op(f'mul i64 {entry}, {LANES}')}, {lane}")
                     w.store(number, w.at(w.at("%scratch", target), place), "float", 4)
 
     def _lane_draws(self) -> list[tuple[int, int]]:

@@ -78,7 +78,7 @@ class Kernel:
         packed_state = _pack(state, self.inputs.state, runs, len(seeds))
         packed_consts = _pack(consts, self.inputs.consts, runs, len(seeds))
         results = _aligned((len(tiles), len(self.metrics), LANES))
-        arrays = [packed_state, packed_consts, results, table, tiles]
+        arrays: list[NDArray[Any]] = [packed_state, packed_consts, results, table, tiles]
         addresses = [a.ctypes.data for a in arrays]
 
         def work(start: int, stop: int) -> None:

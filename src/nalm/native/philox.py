@@ -62,10 +62,10 @@ def draw() -> str:
             halves.append(counter)
         out = w.at("%out", w.op(f"mul i64 {block}, {BLOCK}"))
         for word, (even, odd) in enumerate(zip(*halves, strict=True)):
-            pair = [f"{INTS} {w.op(f'bitcast {_WORDS} {half} to {INTS}')}" for half in (even, odd)]
+            both = [f"{INTS} {w.op(f'bitcast {_WORDS} {half} to {INTS}')}" for half in (even, odd)]
             # The lower halves, even and odd lanes in turn. (A shift would be folded into the last multiplication.)
             picks = ", ".join(f"i32 {2 * i + LANES * parity}" for i in range(_HALF) for parity in (0, 1))
-            bits = w.op(f"shufflevector {pair[0]}, {pair[1]}, {INTS} <{picks}>")
+            bits = w.op(f"shufflevector {both[0]}, {both[1]}, {INTS} <{picks}>")
             whole = w.op(f"sitofp {INTS} {w.op(f'lshr {INTS} {bits}, splat (i32 8)')} to {FLOATS}")
             number = w.op(f"fmul {FLOATS} {whole}, {splat(2.0**-24)}")
             w.store(w.op(f"fsub {FLOATS} {number}, {offset}"), w.at(out, LANES * word))

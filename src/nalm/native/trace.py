@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -19,7 +18,7 @@ Shapes = Mapping[str, tuple[int, ...]]
 
 @dataclass(frozen=True)
 class Trace:
-    """The operations of one step; inputs in the order state, consts, draws, clock, outputs in the order of the names."""
+    """The operations of one step. Inputs come in the order state, consts, draws, clock; outputs as the names here."""
 
     module: GraphModule
     state: tuple[str, ...]
@@ -35,7 +34,7 @@ def trace(step: Step, state: Shapes, consts: Shapes, draws: Shapes, clock: Itera
     from torch._decomp import core_aten_decompositions
     from torch.fx.experimental.proxy_tensor import make_fx
 
-    groups = [dict(state), dict(consts), dict(draws), dict.fromkeys(clock, ())]
+    groups: list[Shapes] = [state, consts, draws, dict.fromkeys(clock, ())]
     names = [list(group) for group in groups]
     written: list[str] = []
     measured: list[str] = []
@@ -49,14 +48,14 @@ def trace(step: Step, state: Shapes, consts: Shapes, draws: Shapes, clock: Itera
     # Half is inside every range the steps know: no example is out of a domain, so no branch hides behind a NaN.
     examples = [torch.full(tuple(shape), 0.5) for group in groups for shape in group.values()]
     try:
-        module = make_fx(flat, decomposition_table=core_aten_decompositions())(*examples)
+        module = make_fx(flat, decomposition_table=dict(core_aten_decompositions()))(*examples)
     except (RuntimeError, TypeError) as error:
         raise Unsupported("the step", f"cannot be traced: {str(error).splitlines()[0]}") from error
     _check_outputs(module, groups[0], written, measured)
     return Trace(module, tuple(written), tuple(measured))
 
 
-def _check_outputs(module: GraphModule, state: Mapping[str, Any], written: list[str], measured: list[str]) -> None:
+def _check_outputs(module: GraphModule, state: Shapes, written: list[str], measured: list[str]) -> None:
     output = next(node for node in module.graph.nodes if node.op == "output")
     values = output.args[0]
     for name, node in zip([*written, *measured], values, strict=True):

@@ -110,7 +110,7 @@ def _split(low: Lowering, a: Lowered, _: Any, dim: int = 0) -> list[Lowered]:
 
 
 def _flip(low: Lowering, a: Lowered, dims: Sequence[int]) -> Lowered:
-    return Lowered(np.flip(a.array, [_whole(low, a, d, "flip") for d in dims]), low.shape)
+    return Lowered(np.flip(a.array, tuple(_whole(low, a, d, "flip") for d in dims)), low.shape)
 
 
 def _clone(low: Lowering, a: Lowered, **_: Any) -> Lowered:
