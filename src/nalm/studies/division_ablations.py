@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from nalm.recipe import SGD, Clip, Ramp, Recipe, Staircase
+from nalm.recipe import SGD, Adam, Clip, Ramp, Recipe, Staircase
 from nalm.run import Model, single
 from nalm.studies.division import L1, RECIPES, row, tasks
 from nalm.study import Study, cells_over
@@ -28,10 +28,7 @@ def study(name: str, title: str, reproduces: str, rows: list[Row], inputs: int, 
 def rated(unit: str, inputs: int, rates: tuple[float, ...]) -> list[Row]:
     """A unit at several learning rates."""
     recipe = RECIPES[unit, inputs]
-    return [
-        (single(unit, inputs, label=f"rate {rate:g}"), replace(recipe, optimiser=replace(recipe.optimiser, rate=rate)))
-        for rate in rates
-    ]
+    return [(single(unit, inputs, label=f"rate {rate:g}"), replace(recipe, optimiser=Adam(rate))) for rate in rates]
 
 
 # -- Real NPU ------------------------------------------------------------------------------------------------------
