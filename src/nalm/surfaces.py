@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 CUT = 500.0  # errors above it look alike, as in the published surfaces
-FLOOR = 1e-6
+FLOOR = 0.1
 Surface = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 """Inputs `(samples, 2)` to outputs `(samples,)`."""
 
@@ -30,7 +30,7 @@ def _figure(rows: int, columns: int, height: float) -> tuple[Figure, list[Axes]]
 
 
 def draw_landscapes(landscapes: Sequence[Landscape], count: int = 201) -> Figure:
-    """The squared error over two weights, one panel each, on a logarithmic scale between 1e-6 and 500.
+    """The squared error over two weights, one panel each, on a logarithmic scale between 0.1 and 500.
 
     >>> from nalm.landscape import LANDSCAPES
     >>> len(draw_landscapes([LANDSCAPES["nmu-pair"]], count=11).axes)
