@@ -185,8 +185,13 @@ class Recipe:
 
     def without_rate(self) -> Recipe:
         """What runs of one cohort have in common: rates may differ."""
-        numbers = isinstance(self.optimiser, Adam | SGD)
-        return replace(self, optimiser=replace(self.optimiser, rate=0.0)) if numbers else self
+        return self.at_rate(0.0) if isinstance(self.optimiser, Adam | SGD) else self
+
+    def at_rate(self, rate: float) -> Recipe:
+        """The same recipe with another learning rate."""
+        if not isinstance(self.optimiser, Adam | SGD):
+            raise ValueError(f"{type(self.optimiser).__name__} has no learning rate.")
+        return replace(self, optimiser=type(self.optimiser)(rate))
 
     def scaled(self, steps: int) -> Recipe:
         """The same recipe in another number of steps: schedules keep their place relative to the whole."""

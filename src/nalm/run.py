@@ -161,7 +161,7 @@ class Run:
     @property
     def structure(self) -> tuple[object, ...]:
         """Runs of equal structure train as one cohort; learning rates and ranges are numbers and may differ."""
-        recipe = plain(replace(self.recipe, optimiser=replace(self.recipe.optimiser, rate=0.0)))
+        recipe = plain(self.recipe.without_rate())
         model = json.dumps(self.model.content(), sort_keys=True)
         return (model, self.task.structure, json.dumps(recipe, sort_keys=True), self.every, self.retire)
 

@@ -100,7 +100,7 @@ def plain_loop(case: Case, seconds: float = SECONDS) -> float:
     run = case.runs()[0]
     unit = case.model.build().train()
     unit.reset_parameters(run.seed)
-    rate = case.recipe.optimiser.rate
+    rate = case.recipe.rate
     kind = torch.optim.Adam if isinstance(case.recipe.optimiser, Adam) else torch.optim.SGD
     optimiser = kind(unit.parameters(), lr=rate)
     numbers, selection = case.task.train.numbers(case.task.in_features).float(), case.task.selection(run.seed)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import nalm.studies
 from nalm.find import import_all, nearest
-from nalm.recipe import Recipe
+from nalm.recipe import LocalGaussNewton, Recipe, Solver
 from nalm.run import Layer, Model, Run, single
 from nalm.task import Task
 from nalm.unit import Unit
@@ -99,6 +99,14 @@ class Study:
         cells = tuple(replace(cell, retire=True) for cell in self.cells)
         return replace(self, cells=cells, notes=(note, *self.notes))
 
+    def trained(self, way: str) -> Study:
+        """Only the rows trained in one way: "published", "lgn" (the local Gauss-Newton rule) or "solver"."""
+        cells = tuple(cell for cell in self.cells if cell.recipe.way == way)
+        if not cells:
+            ways = dict.fromkeys(cell.recipe.way for cell in self.cells)
+            raise ValueError(f"{self.name} has no rows trained by {way!r}. {nearest(way, ways)}")
+        return replace(self, cells=cells)
+
     def only(self, rows: Sequence[str] = (), columns: Sequence[str] = ()) -> Study:
         """Some rows and columns; a row that is a file reference (`my_file.py:MyUnit`) is added as a new one."""
         study = self
@@ -153,12 +161,25 @@ def find_study(name: str) -> Study:
     return known[name]
 
 
+def other_ways(*models: Model, steps: int = 500, batch: int = 128) -> list[tuple[Model, Recipe]]:
+    """Rows that train the same models by the local Gauss-Newton rule, and by the solver on one batch."""
+    rule = Recipe(LocalGaussNewton(), steps=steps, batch=batch)
+    solver = Recipe(Solver(), steps=1, batch=2 * batch)
+    ways = (("lgn", rule), ("solver", solver))
+    return [(replace(model, label=f"{model.label} {name}"), recipe) for name, recipe in ways for model in models]
+
+
 def cells_over(
     rows: Iterable[tuple[Model, Recipe]], columns: Mapping[str, Task], every: int = 1_000
 ) -> tuple[Cell, ...]:
     """The full grid of models and tasks."""
     return tuple(
-        Cell(model.label, column, model, task, recipe, every)
+        Cell(model.label, column, model, task, recipe, every if recipe.way == "published" else _tenth(recipe))
         for model, recipe in rows
         for column, task in columns.items()
     )
+
+
+def _tenth(recipe: Recipe) -> int:
+    """Other ways of training need few steps; ten evaluations show where they solve."""
+    return max(1, recipe.steps // 10)

@@ -21,6 +21,10 @@ Retire = Annotated[
     bool,
     typer.Option("--retire", help="Stop runs that are solved, on the grid and past their ramp; published ones run on."),
 ]
+Way = Annotated[
+    str | None,
+    typer.Option("--recipe", help="Only rows trained this way: published, lgn (local Gauss-Newton rule) or solver."),
+]
 StorePath = Annotated[
     Path, typer.Option("--store", "-s", help="Where finished runs are kept; a .csv or .csv.gz table can be shown too.")
 ]
@@ -34,6 +38,7 @@ def chosen_study(
     seeds: int | None,
     quick: bool,
     retire: bool = False,
+    way: str | None = None,
 ) -> Any:
     """The study with the command's selections applied."""
     from dataclasses import replace
@@ -42,6 +47,8 @@ def chosen_study(
 
     rows = [part for text in units or [] for part in text.split(",") if part]
     study = find_study(name).only(rows, _ranges(ranges or []))
+    if way:
+        study = study.trained(way)
     if quick:
         study = study.quick()
     if retire:

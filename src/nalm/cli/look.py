@@ -18,6 +18,7 @@ from nalm.cli.common import (
     StorePath,
     StudyName,
     Units,
+    Way,
     chosen_study,
     rows_of,
 )
@@ -66,6 +67,7 @@ def show(
     seeds: Seeds = None,
     quick: Quick = False,
     retire: Retire = False,
+    recipe: Way = None,
     store: StorePath = DEFAULT_STORE,
     markdown: Annotated[
         bool, typer.Option("--markdown", help="Print Markdown tables, as on the results pages.")
@@ -75,7 +77,7 @@ def show(
     from nalm.present import markdown_tables, rich_tables
     from nalm.summary import summarise
 
-    chosen = chosen_study(study, unit, range, seeds, quick, retire)
+    chosen = chosen_study(study, unit, range, seeds, quick, retire, recipe)
     entries = summarise(chosen, rows_of(chosen, store))
     if not entries:
         raise ValueError(f"{store} holds no run of {study} with these options yet; start with: nalm run {study}")
@@ -94,13 +96,14 @@ def figure(
     seeds: Seeds = None,
     quick: Quick = False,
     retire: Retire = False,
+    recipe: Way = None,
     store: StorePath = DEFAULT_STORE,
 ) -> None:
     """Draw the field's figure of a study: success, steps to solve and sparsity error per range."""
     from nalm.figures import save, three_panel
     from nalm.summary import points, summarise
 
-    chosen = chosen_study(study, unit, range, seeds, quick, retire)
+    chosen = chosen_study(study, unit, range, seeds, quick, retire, recipe)
     entries = summarise(chosen, rows_of(chosen, store))
     if not entries:
         raise ValueError(f"{store} holds no run of {study} with these options yet; start with: nalm run {study}")
@@ -115,6 +118,7 @@ def compare(
     seeds: Seeds = None,
     quick: Quick = False,
     retire: Retire = False,
+    recipe: Way = None,
     store: StorePath = DEFAULT_STORE,
 ) -> None:
     """Compare two units on the same seeds: difference of success with its 95 % interval (Tango) and McNemar's p."""
@@ -123,7 +127,7 @@ def compare(
     names = [part for text in unit for part in text.split(",") if part]
     if len(names) != 2:
         raise ValueError(f"compare takes two units, got {len(names)}: --unit A --unit B")
-    chosen = chosen_study(study, names, range, seeds, quick, retire)
+    chosen = chosen_study(study, names, range, seeds, quick, retire, recipe)
     first, second = (next(r for r in chosen.rows if _same(r, name)) for name in names)
     table = Table("range", "difference", "95 % interval", "p", f"only {first}", f"only {second}")
     for column, result in paired(chosen, rows_of(chosen, store), first, second).items():

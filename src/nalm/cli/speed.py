@@ -23,7 +23,7 @@ def speed(
     seconds: Annotated[float, typer.Option(min=0.01, help="Time per measurement.")] = 0.5,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print a Markdown table.")] = False,
 ) -> None:
-    """Measure the training speed of several units on one thread: engine, plain one-run PyTorch loop, and their ratio."""
+    """Measure training speed on one thread: this engine, the plain one-run PyTorch loop, and their ratio."""
     from nalm.speed import cases, measure, peak_memory
 
     chosen = [c for c in cases() if unit is None or c.model.label.lower() == unit.lower()]

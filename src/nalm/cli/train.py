@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from nalm.cli.common import DEFAULT_STORE, Quick, Ranges, Retire, Seeds, StorePath, StudyName, Units, chosen_study
+from nalm.cli.common import DEFAULT_STORE, Quick, Ranges, Retire, Seeds, StorePath, StudyName, Units, Way, chosen_study
 
 console = Console()
 
@@ -27,6 +27,7 @@ def run(
     seeds: Seeds = None,
     quick: Quick = False,
     retire: Retire = False,
+    recipe: Way = None,
     store: StorePath = DEFAULT_STORE,
     engine: Annotated[str, typer.Option(help="auto, native or torch; auto takes native wherever it can.")] = "auto",
     device: Annotated[str, typer.Option(help="cpu, cuda, ... (anything but cpu uses the torch engine).")] = "cpu",
@@ -41,7 +42,7 @@ def run(
 
     if engine not in ("auto", "native", "torch"):
         raise ValueError(f"There is no engine {engine!r}. Valid names: auto, native, torch.")
-    chosen = chosen_study(study, unit, range, seeds, quick, retire)
+    chosen = chosen_study(study, unit, range, seeds, quick, retire, recipe)
     runs = [r for _, r in chosen.runs()]
     with Store(store) as kept:
         missing = set(kept.missing([r.id for r in runs]))
@@ -61,7 +62,7 @@ def run(
     solved = sum(bool(row["solved"]) for row in done)
     if done:
         console.print(f"{len(done)} runs trained, {solved} solved, kept in {store}.")
-    hint = " --quick" * quick + " --retire" * retire
+    hint = " --quick" * quick + " --retire" * retire + (f" --recipe {recipe}" if recipe else "")
     console.print(f"See them: [cyan]nalm show {study}{hint}{_elsewhere(store)}[/]")
 
 

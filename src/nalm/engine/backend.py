@@ -14,6 +14,7 @@ class Backend(Protocol):
     """An engine; all arrays are float32 with a leading runs axis."""
 
     name: str
+    resumable: bool  # whether the cohort's arrays are all that is needed to continue
 
     def advance(
         self, state: Arrays, consts: Arrays, seeds: np.ndarray, first: int, count: int, alive: np.ndarray

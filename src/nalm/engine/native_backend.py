@@ -27,6 +27,7 @@ class NativeBackend:
     """
 
     name = "native"
+    resumable = True
 
     def __init__(self, program: Program, consts: Arrays, threads: int, torch: Callable[[], TorchBackend]) -> None:
         self.program = program

@@ -6,27 +6,27 @@ from collections.abc import Mapping
 
 from torch import Tensor
 
-from nalm.recipe import SGD, Adam
+from nalm.recipe import SGD, Adam, Optimiser
 
 BETAS = (0.9, 0.999)
 EPSILON = 1e-8
 Slots = dict[str, Tensor]
 
 
-def slot_names(optimiser: Adam | SGD) -> tuple[str, ...]:
+def slot_names(optimiser: Optimiser) -> tuple[str, ...]:
     """What the optimiser remembers of each parameter; everything starts at zero."""
     return ("mean", "square") if isinstance(optimiser, Adam) else ()
 
 
-def clock(optimiser: Adam | SGD, step: int) -> dict[str, float]:
+def clock(optimiser: Optimiser, step: int) -> dict[str, float]:
     """Numbers that depend on the step alone: Adam's bias corrections, computed in float64."""
-    if isinstance(optimiser, SGD):
+    if not isinstance(optimiser, Adam):
         return {}
     return {"bias1": 1 / (1 - BETAS[0] ** (step + 1)), "bias2": (1 - BETAS[1] ** (step + 1)) ** -0.5}
 
 
 def update(
-    optimiser: Adam | SGD, value: Tensor, slots: Slots, gradient: Tensor, rate: Tensor, now: Mapping[str, Tensor]
+    optimiser: Optimiser, value: Tensor, slots: Slots, gradient: Tensor, rate: Tensor, now: Mapping[str, Tensor]
 ) -> tuple[Tensor, Slots]:
     """One step. `rate` broadcasts against the parameter."""
     if isinstance(optimiser, SGD):

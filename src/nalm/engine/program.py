@@ -119,7 +119,7 @@ class Program:
         for run in runs:
             rows["train"].append(run.task.train.numbers(run.task.in_features).numpy())
             rows["selection"].append(run.task.selection(run.seed).numpy())
-            rows["rate"].append(np.asarray(run.recipe.optimiser.rate))
+            rows["rate"].append(np.asarray(run.recipe.rate))
             rows["late"].append(np.asarray(0.0))
         arrays = {name: np.stack(values).astype(np.float32) for name, values in rows.items()}
         if not any(isinstance(s, Late) for s in self.recipe.penalties.values()):

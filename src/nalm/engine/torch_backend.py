@@ -32,6 +32,8 @@ class TorchBackend:
         device: "cpu", "cuda", ...
     """
 
+    resumable = True
+
     def __init__(self, program: Program, compiled: bool = False, device: str = "cpu") -> None:
         self.name = "torch-compiled" if compiled else "torch"
         self.device = device

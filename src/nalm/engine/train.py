@@ -11,7 +11,9 @@ from typing import Any, Literal
 
 from nalm.engine.backend import Backend
 from nalm.engine.cohort import Cohort
+from nalm.engine.other_ways import RuleBackend, SolverBackend
 from nalm.engine.torch_backend import TorchBackend, can_compile
+from nalm.recipe import LocalGaussNewton, Solver
 from nalm.run import Run
 from nalm.store import Store
 
@@ -75,7 +77,7 @@ def _train_cohort(group: list[Run], store: Store | None, options: Options) -> li
         c.seconds += now - last_mark
         options.progress(c, c.step - last_step)
         last_mark, last_step = now, c.step
-        if store and now - last_saved > CHECKPOINT_SECONDS:
+        if store and backend.resumable and now - last_saved > CHECKPOINT_SECONDS:
             store.save_checkpoint(key, c.step, c.dump())
             last_saved = now
 
@@ -89,6 +91,10 @@ def _train_cohort(group: list[Run], store: Store | None, options: Options) -> li
 
 def choose(cohort: Cohort, options: Options) -> Backend:
     """The fastest engine that can run this cohort."""
+    if isinstance(cohort.recipe.optimiser, LocalGaussNewton):
+        return RuleBackend(cohort.program)
+    if isinstance(cohort.recipe.optimiser, Solver):
+        return SolverBackend(cohort.program)
     if options.engine in ("auto", "native") and options.device == "cpu":
         try:
             return _native(cohort, options)

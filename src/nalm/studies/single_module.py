@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from nalm.recipe import Adam, Ramp, Recipe, Staircase
 from nalm.run import Model, single
-from nalm.study import Published, Study, cells_over
+from nalm.study import Published, Study, cells_over, other_ways
 from nalm.tasks.arithmetic import RANGES, SingleModule
 from nalm.units.inalu import INALU
 from nalm.units.nau import NAU, NMU
@@ -46,7 +46,7 @@ def _models(inputs: int) -> dict[str, Model]:
         "SNMU": "sNMU",
         "RealNPU": "Real NPU",
     }
-    names = (*labels, "NALU", "NAU", "NMU", "NPU")
+    names = (*labels, "NALU", "NAU", "NMU", "NMRU", "NPU")
     return {name: single(name, inputs, label=labels.get(name, name)) for name in names}
 
 
@@ -67,6 +67,7 @@ SUM_ROWS = [
     (M["GNALU"], PLAIN),
     (M["INALU"], INALU.recipe),
     (M["NAU"], NAU.recipe),
+    *other_ways(M["NAU"]),
 ]
 NMU_SUCCESS = (1, 0.68, 0.80, 1, 1, 1, 1, 1, 1)
 NMU_SOLVED = (21_000, 2_000, 2_000, 2_320, 2_400, 5_480, 2_800, 3_000, 2_560)
@@ -103,6 +104,7 @@ MUL = _study(
         (M["SNMU"], SNMU.recipe),
         (M["NPU"], power_recipe(1e-7, 1e-5)),
         (M["RealNPU"], power_recipe(1e-7, 1e-5)),
+        *other_ways(M["NMU"]),
     ],
     published={
         **{
@@ -127,6 +129,7 @@ DIV = _study(
         (M["INALU"], INALU.recipe),
         (M["NPU"], power_recipe(1e-9, 1e-7)),
         (M["RealNPU"], power_recipe(1e-9, 1e-7)),
+        *other_ways(M["NMRU"]),
     ],
     published={
         **{(u, "U[1,2)"): Published(1.0, source=THESIS) for u in ("NPU", "Real NPU")},
@@ -154,17 +157,19 @@ NAU_10, NAU_100, INALU_10 = single("NAU", 10), single("NAU", 100), single("INALU
 ADD_10 = _redundant(
     "add",
     10,
-    [(NAU_10, LONG), (INALU_10, INALU.recipe)],
-    notes=(
-        "NAU is published as failing on U[-1.2,-1.1) and U[1.1,1.2); iNALU as good only on large ranges.",
-    ),
+    [(NAU_10, LONG), (INALU_10, INALU.recipe), *other_ways(NAU_10)],
+    notes=("NAU is published as failing on U[-1.2,-1.1) and U[1.1,1.2); iNALU as good only on large ranges.",),
 )
-SUB_10 = _redundant("sub", 10, [(NAU_10, LONG)], published=everywhere("NAU", THESIS, 1.0))
+SUB_10 = _redundant("sub", 10, [(NAU_10, LONG), *other_ways(NAU_10)], published=everywhere("NAU", THESIS, 1.0))
 SUB_100 = _redundant(
-    "sub", 100, [(NAU_100, LONG)], notes=("NAU is published as failing on U[-1.2,-1.1) and U[1.1,1.2).",)
+    "sub",
+    100,
+    [(NAU_100, LONG), *other_ways(NAU_100)],
+    notes=("NAU is published as failing on U[-1.2,-1.1) and U[1.1,1.2).",),
 )
 ADD_100 = replace(
-    _redundant("add", 100, [(NAU_100, LONG)]), reproduces="not published; completes the grid of section 3.3"
+    _redundant("add", 100, [(NAU_100, LONG), *other_ways(NAU_100)]),
+    reproduces="not published; completes the grid of section 3.3",
 )
 
 STUDIES = (ADD, SUB, MUL, DIV, ADD_10, SUB_10, ADD_100, SUB_100)
