@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 import torch
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
 from nalm.native import compile_step
 from nalm.uniforms import uniforms
 
 INPUTS, SAMPLES, RUNS, STEPS = 3, 48, 5, 3
+# Compiling each candidate makes shrinking slow; the chains are short enough to read as they are.
+SETTINGS = {
+    "deadline": None,
+    "derandomize": True,
+    "database": None,
+    "phases": (Phase.explicit, Phase.generate),
+    "suppress_health_check": [HealthCheck.too_slow],
+}
 # Every operation maps real tensors to real tensors, whatever their size, so that a random chain stays finite.
 UNARY = {
     "exp": lambda a: torch.exp(a.clamp(-3, 3)),
@@ -89,7 +97,7 @@ def trained_by_torch(step, state, consts, seeds, table, dtype):
     return {n: v.double().numpy() for n, v in {**own, **metrics}.items()}
 
 
-@settings(max_examples=25, deadline=None, derandomize=True, database=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=25, **SETTINGS)
 @given(chain=st.lists(operation, min_size=1, max_size=7))
 @example(chain=[("standardise", 0), ("standardise", 0), ("mul", 0, 1)])
 @example(chain=[("softmax", 1), ("centre", 0), ("div", 0, 3)])
@@ -120,7 +128,7 @@ def test_random_steps_agree_with_torch(chain):
         assert np.abs(got - exact[n]).max() <= allowed, n
 
 
-@settings(max_examples=8, deadline=None, derandomize=True, database=None)
+@settings(max_examples=8, **SETTINGS)
 @given(st.integers(33, 130).filter(lambda n: n != SAMPLES), st.integers(1, 3), st.booleans(), st.booleans())
 def test_random_wide_layers_agree_with_torch(features, outputs, squashed, normalised):
     """A long feature axis in every role: contracted forwards and backwards, summed, clipped by a norm, stored late."""

@@ -40,7 +40,7 @@ def test_draws_with_two_sample_axes():
 
 def test_wide_values_that_are_neither_affine_nor_small_enough_to_unroll():
     def step(s, d):
-        hidden = torch.tanh(s["w"][:, None] * d["x"][None])  # (300, 300, 128)
+        hidden = torch.tanh(s["w"][..., None] * d["x"])  # (300, 300, 128)
         return s, {"m": hidden.sum()}
 
     message = refusal(step, state={"w": (300, 300)}, draws={"x": (0, (300, 128))})

@@ -184,8 +184,11 @@ def _in_place(rule: Callable[..., Lowered]) -> Callable[..., Lowered]:
     """An operation that overwrites its first argument; every view of it sees the change."""
 
     def overwrite(lowering: Lowering, target: Lowered, *args: Any, **kwargs: Any) -> Lowered:
-        target.array[...] = rule(lowering, target, *args, **kwargs).array
-        return target
+        result = rule(lowering, target, *args, **kwargs)
+        if not np.shares_memory(result.array, target.array):  # unless it is a view, such as squeeze_
+            target.array[...] = result.array
+            return target
+        return result
 
     return overwrite
 

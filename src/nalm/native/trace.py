@@ -47,8 +47,10 @@ def trace(step: Step, state: Shapes, consts: Shapes, draws: Shapes, clock: Itera
 
     # Half is inside every range the steps know: no example is out of a domain, so no branch hides behind a NaN.
     examples = [torch.full(tuple(shape), 0.5) for group in groups for shape in group.values()]
+    table = dict(core_aten_decompositions())
+    table.pop(torch.ops.aten.stack.default, None)  # decomposed, it would glue long axes together and cut them again
     try:
-        module = make_fx(flat, decomposition_table=dict(core_aten_decompositions()))(*examples)
+        module = make_fx(flat, decomposition_table=table)(*examples)
     except (RuntimeError, TypeError) as error:
         raise Unsupported("the step", f"cannot be traced: {str(error).splitlines()[0]}") from error
     _check_outputs(module, groups[0], written, measured)

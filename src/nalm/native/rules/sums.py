@@ -11,7 +11,7 @@ import numpy as np
 from ..affine import Entry
 from ..errors import Unsupported
 from ..lower import Lowered, Lowering, boxed
-from ..values import Value, Varies
+from ..values import Value
 from .pointwise import extreme
 
 Rule = Callable[..., Any]
@@ -152,6 +152,23 @@ def _addmm(low: Lowering, bias: Lowered, a: Lowered, b: Lowered, beta: float = 1
     return low.map(lambda c, p: x.add(x.mul(first, c), x.mul(second, p)), bias, _matmul(low, a, b))
 
 
+def _softmax(low: Lowering, a: Lowered, dim: int, half_to_float: bool) -> Lowered:  # noqa: ARG001
+    dim = dim % len(a.shape)
+    _short(low, a, [dim], "softmax")
+    largest = _along(a.array, dim, lambda entries: reduce(lambda x, y: extreme(low, "max", x, y), entries))
+    g = low.graph
+    powers = np.frompyfunc(lambda x, m: g.function("exp", g.sub(x, m)), 2, 1)(a.array, largest)
+    sums = _along(powers, dim, lambda entries: total(low, entries))
+    return Lowered(np.frompyfunc(g.div, 2, 1)(powers, sums), low.shape)
+
+
+def _softmax_backward(low: Lowering, grad: Lowered, output: Lowered, dim: int, _: Any) -> Lowered:
+    x = low.arithmetic
+    weighted = np.frompyfunc(x.mul, 2, 1)(grad.array, output.array)
+    sums = _along(weighted, dim % len(grad.shape), lambda entries: total(low, entries))
+    return low.map(lambda w, y, s: x.sub(w, x.mul(y, s)), Lowered(weighted, low.shape), output, Lowered(sums, ()))
+
+
 def _outermost(op: str) -> Rule:
     return _folding(op, lambda low, x, y: extreme(low, op, x, y))
 
@@ -167,10 +184,11 @@ SUMS: dict[str, Rule] = {
     "aten.any": _folding("any", _any),
     "aten.cumprod": _scan("cumprod", _product),
     "aten.cumsum": _scan("cumsum", lambda low, x, y: low.arithmetic.add(low.real(x), low.real(y))),
+    "aten._softmax": _softmax,
+    "aten._softmax_backward_data": _softmax_backward,
     "aten.mm": _matmul,
     "aten.bmm": _matmul,
     "aten.mv": _matmul,
     "aten.dot": _matmul,
     "aten.addmm": _addmm,
 }
-__all__ = ["SUMS", "Varies"]
