@@ -3,10 +3,14 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: demo test lint docs clean
+.PHONY: demo test lint docs results clean
 
-demo: $(READY)  ## a first look: train a unit and read the formula it learned
+demo: $(READY)  ## a first look: a unit that reads back as a formula, then every unit that multiplies, as a table and a figure
 	$(BIN)/python examples/readme.py
+	mkdir -p demo
+	$(BIN)/nalm run single-module/mul --quick --store demo/runs.db
+	$(BIN)/nalm show single-module/mul --quick --store demo/runs.db
+	$(BIN)/nalm figure single-module/mul --quick --store demo/runs.db --output demo/multiplication.png
 
 test: lint  ## what continuous integration runs
 	$(BIN)/pytest -n 2
@@ -18,6 +22,9 @@ lint: $(READY)
 
 docs: $(READY)  ## the pages that are generated from the code
 	$(BIN)/python docs/generate_units.py
+
+results: $(READY)  ## the results pages, from the committed tables in results/
+	$(BIN)/python docs/build_results.py
 
 clean:
 	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis
