@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
 from torch import Tensor
 
 from nalm.recipe import SGD, Adam, Optimiser
@@ -18,11 +19,11 @@ def slot_names(optimiser: Optimiser) -> tuple[str, ...]:
     return ("mean", "square") if isinstance(optimiser, Adam) else ()
 
 
-def clock(optimiser: Optimiser, step: int) -> dict[str, float]:
+def clock(optimiser: Optimiser, steps: np.ndarray) -> dict[str, np.ndarray]:
     """Numbers that depend on the step alone: Adam's bias corrections, computed in float64."""
     if not isinstance(optimiser, Adam):
         return {}
-    return {"bias1": 1 / (1 - BETAS[0] ** (step + 1)), "bias2": (1 - BETAS[1] ** (step + 1)) ** -0.5}
+    return {"bias1": 1 / (1 - BETAS[0] ** (steps + 1)), "bias2": (1 - BETAS[1] ** (steps + 1)) ** -0.5}
 
 
 def update(

@@ -7,7 +7,6 @@ cohort, which the torch engine runs. Neither knows a unit's or a task's name.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -97,20 +96,21 @@ class Program:
     @cached_property
     def clock_names(self) -> list[str]:
         """Numbers that depend on the step alone."""
-        return list(self._clock_at(0))
+        return list(self._clock_at(np.arange(1)))
 
     def clock(self, first: int, count: int) -> np.ndarray:
         """The clock's table `(count, names)`, computed in float64, kept as float32."""
-        rows = [list(self._clock_at(step).values()) for step in range(first, first + count)]
-        return np.asarray(rows, dtype=np.float32).reshape(count, len(self.clock_names))
+        columns = list(self._clock_at(np.arange(first, first + count)).values())
+        return np.asarray(columns).T.astype(np.float32, order="C").reshape(count, len(columns))
 
-    def _clock_at(self, step: int) -> dict[str, float]:
-        now = {f"penalty:{name}": s.at(step) for name, s in self.recipe.penalties.items()}
-        now |= optimisers.clock(self.recipe.optimiser, step)
+    def _clock_at(self, steps: np.ndarray) -> dict[str, np.ndarray]:
+        schedules = self.recipe.penalties.items()
+        now = {f"penalty:{n}": np.fromiter(map(s.at, steps.tolist()), float, len(steps)) for n, s in schedules}
+        now |= optimisers.clock(self.recipe.optimiser, steps)
         if self.recipe.gradient_noise:
-            now["noise"] = math.sqrt(self.recipe.gradient_noise / (1 + step) ** 0.55)
+            now["noise"] = np.sqrt(self.recipe.gradient_noise / (1 + steps) ** 0.55)
         if isinstance(self.recipe.loss, Switch):
-            now["switched"] = float(step >= self.recipe.loss.at)
+            now["switched"] = (steps >= self.recipe.loss.at).astype(float)
         return now
 
     def constants(self, runs: Sequence[Run]) -> dict[str, np.ndarray]:
