@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from nalm.cli.common import DEFAULT_STORE, Quick, Ranges, Retire, Seeds, StorePath, StudyName, Units, Way, chosen_study
@@ -32,6 +33,9 @@ def run(
     engine: Annotated[str, typer.Option(help="auto, native or torch; auto takes native wherever it can.")] = "auto",
     device: Annotated[str, typer.Option(help="cpu, cuda, ... (anything but cpu uses the torch engine).")] = "cpu",
     threads: Annotated[int, typer.Option(min=1, help="Threads of the native engine.")] = os.cpu_count() or 1,
+    cluster: Annotated[
+        str | None, typer.Option(help="Train on Dask: local:N for N worker processes, or a scheduler's address.")
+    ] = None,
 ) -> None:
     """Train every run of a study that the store does not hold yet.
 
@@ -52,7 +56,7 @@ def run(
         )
         options = Options(engine=engine, device=device, threads=threads)  # type: ignore[arg-type]
         try:
-            done = _train(todo, kept, options)
+            done = _train(todo, kept, options, cluster)
         except KeyboardInterrupt:
             left = len(kept.missing([r.id for r in runs]))
             console.print(
@@ -70,39 +74,64 @@ def _elsewhere(store: Path) -> str:
     return "" if store == DEFAULT_STORE else f" --store {store}"
 
 
-def _train(todo: list[Any], kept: Any, options: Any) -> list[dict[str, Any]]:
+def _train(todo: list[Any], kept: Any, options: Any, cluster: str | None) -> list[dict[str, Any]]:
     from nalm.engine.train import train
 
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("runs  {task.fields[speed]}  solved {task.fields[solved]}"),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    )
-    done: list[dict[str, Any]] = []
-    work = sum(r.recipe.steps for r in todo)
-    with Progress(*columns, console=console, transient=True) as progress:
-        # the bar counts runs by the share of their steps that is done, so that it moves within a cohort
-        bar = progress.add_task("", total=len(todo), speed="", solved="0")
-        state = {"steps": 0}
+    with _Bar(todo) as bar:
+        options.progress = bar.moved
+        options.say = lambda line: bar.progress.console.print(f"[yellow]{escape(line)}[/]")
+        if cluster is None:
+            return [bar.finished(row) for row in train(todo, kept, options)]
+        from nalm.distributed import connected, train_on
 
-        def moved(cohort: Any, steps: int) -> None:
-            state["steps"] += steps * len(cohort.runs)
-            elapsed = progress.tasks[0].elapsed or 1e-9
-            solved = sum(bool(row["solved"]) for row in done) + cohort.solved
-            label = f"{cohort.runs[0].model.label} {cohort.runs[0].task.operation}"
-            progress.update(
-                bar,
-                completed=int(len(todo) * state["steps"] / max(work, 1)),
-                description=label,
-                speed=f"{state['steps'] / elapsed / 1e6:.2f} M steps/s",
-                solved=str(solved),
-            )
+        with connected(cluster) as client:
+            return [bar.finished(row, alone=True) for row in train_on(client, todo, kept, options)]
 
-        options.progress = moved
-        options.say = lambda line: progress.console.print(f"[yellow]{line}[/]")
-        for row in train(todo, kept, options):
-            done.append(row)
-    return done
+
+class _Bar:
+    """The progress bar. It counts runs by the share of their steps that is done, so that it moves within a cohort."""
+
+    def __init__(self, todo: list[Any]) -> None:
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("runs  {task.fields[speed]}  solved {task.fields[solved]}"),
+            TimeElapsedColumn(),
+            TimeRemainingColumn(),
+        )
+        self.progress = Progress(*columns, console=console, transient=True)
+        self.bar = self.progress.add_task("", total=len(todo), speed="", solved="0")
+        self.work = sum(r.recipe.steps for r in todo) or 1
+        self.steps = {r.id: r.recipe.steps for r in todo}
+        self.done = self.solved = 0
+
+    def __enter__(self) -> _Bar:
+        self.progress.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.progress.stop()
+
+    def moved(self, cohort: Any, steps: int) -> None:
+        """After each evaluation of a cohort that trains here."""
+        first = cohort.runs[0]
+        self._advance(steps * len(cohort.runs), f"{first.model.label} {first.task.operation}", cohort.solved)
+
+    def finished(self, row: dict[str, Any], alone: bool = False) -> dict[str, Any]:
+        """After each run; `alone` if it trained elsewhere, so that nothing was heard of it before."""
+        self.solved += bool(row["solved"])
+        if alone:
+            self._advance(self.steps[row["id"]], f"{row['unit']} {row['operation']}", 0)
+        return row
+
+    def _advance(self, steps: int, label: str, solved: int) -> None:
+        self.done += steps
+        task = self.progress.tasks[0]
+        self.progress.update(
+            self.bar,
+            completed=int((task.total or 0) * self.done / self.work),
+            description=label,
+            speed=f"{self.done / (task.elapsed or 1e-9) / 1e6:.2f} M steps/s",
+            solved=str(self.solved + solved),
+        )
