@@ -24,7 +24,8 @@ LADDER = [
     "units",  # the catalogue
     "tasks",
     "expression guide rule run",  # reading, training in your own loop, what is to be run
-    "engine solver",  # the two ways to a trained unit
+    "solver",  # two ways to a trained unit
+    "engine",
     "study",
     "studies",  # published figures and tables as data
     "figures",

@@ -12,7 +12,6 @@ import pytest
 import torch
 
 import nalm
-from nalm.find import subclasses
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -35,11 +34,13 @@ def test_the_example_script_is_the_first_code_block() -> None:
     assert (ROOT / "examples" / "readme.py").read_text(encoding="utf-8") == code
 
 
-def test_the_readme_is_short_and_names_every_unit() -> None:
+def test_the_readme_is_short_and_names_units_that_exist() -> None:
     assert len(README.splitlines()) <= 120
-    units = {cls.__name__ for cls in subclasses(nalm.Unit) if cls.__module__.startswith("nalm.units.")}
-    missing = {name for name in units if not re.search(rf"\b{name}\b", README)}
-    assert not missing
+    table = README[README.index("| computes | units |") : README.index("[docs/units.md]")]
+    named = re.findall(r"`(?:baselines\.)?(\w+)`", table)
+    assert len(named) >= 25
+    for name in named:
+        assert issubclass(getattr(nalm, name, None) or getattr(nalm.baselines, name), nalm.Unit)
 
 
 @pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/index.md", "docs/units.md"])
