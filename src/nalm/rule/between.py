@@ -32,8 +32,9 @@ def learn_between(track: Track, evidence: Evidence, ok: Tensor, learned: bool) -
     held = track.snapped & ~released
     near = (doubt < s.explains) & s.snap
     glide = torch.cat([s.glide * (goal - track.numbers), torch.zeros_like(fit.change[..., -1:])], -1)
-    data = _data_step(track, fit, evidence, ok)
-    data = _calm(track, s.slower * data) if learned else s.slow * data
+    data = s.slow * _data_step(track, fit, evidence, ok)
+    if learned:
+        data = _calm(track, data)
     step = torch.where(near.unsqueeze(-1), glide, data)
     track.move(torch.where(held.unsqueeze(-1), 0.0, step), ok)
     arrived = near & ((track.numbers - goal).abs().amax(-1) < ARRIVED)

@@ -46,22 +46,25 @@ def gather(watched: Sequence[Watched], output: Tensor, probes: Sequence[Tensor])
     nodes = [use.y for one in watched for use in one.uses]
     if not nodes:
         return [None] * len(watched)
+    # a probe would add itself to a retained gradient, so take these first
+    deltas = [None if y.grad is None else y.grad.clone() for y in nodes]
     sent = [torch.autograd.grad(output, nodes, p, retain_graph=True, allow_unused=True) for p in probes]
     columns = [torch.stack([_or_zero(s[i], y) for s in sent]) for i, y in enumerate(nodes)]
     place, result = 0, []
     for one in watched:
-        result.append(_joined(one, columns[place : place + len(one.uses)]))
-        place += len(one.uses)
+        end = place + len(one.uses)
+        result.append(_joined(one, deltas[place:end], columns[place:end]))
+        place = end
     return result
 
 
-def _joined(one: Watched, columns: Sequence[Tensor]) -> Evidence | None:
-    if all(use.y.grad is None for use in one.uses):
+def _joined(one: Watched, deltas: Sequence[Tensor | None], columns: Sequence[Tensor]) -> Evidence | None:
+    if all(delta is None for delta in deltas):
         return None
     return Evidence(
         torch.cat([u.x for u in one.uses], -1).double(),
         torch.cat([u.y.detach() for u in one.uses], -1).double(),
-        torch.cat([_or_zero(u.y.grad, u.y) for u in one.uses], -1).double(),
+        torch.cat([_or_zero(d, u.y) for d, u in zip(deltas, one.uses, strict=True)], -1).double(),
         torch.cat(list(columns), -1).double(),
         len(one.uses),
     )

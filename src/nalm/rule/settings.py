@@ -19,8 +19,7 @@ class Settings:
         snap: whether grid points are used at all.
         decisive: a grid point that is this many times better, or worse, is taken, or left, at once.
         patience: and one that is merely not worse, or worse, after this many steps in a row.
-        slow: in a network, share of the data step that is taken, because layers above learn too...
-        slower: ... and where layers below learn, whose whole way to see the world depends on it.
+        slow: in a network, share of the data step that is taken, because neighbours learn too.
         glide: in a network, share of the way to the grid per step.
         explains: in a network, a grid point that leaves less than this share unexplained is approached...
         doubts: ... and one that leaves more than this share unexplained is left.
@@ -36,7 +35,6 @@ class Settings:
     decisive: float = 2.0
     patience: int = 20
     slow: float = 0.3
-    slower: float = 0.03
     glide: float = 0.02
     explains: float = 0.03
     doubts: float = 0.1
