@@ -31,7 +31,8 @@ LADDER = [
     "figures",
     "summary",
     "present report speed",  # seeing
-    "regressor cli distributed",  # thin shells
+    "regressor distributed",  # thin shells
+    "cli",
     "vision",
 ]
 CATALOGUES = {"nalm.units", "nalm.tasks", "nalm.studies"}  # `import nalm.tasks` names a folder to look through
@@ -40,7 +41,7 @@ RUNG = {name: height for height, names in enumerate(LADDER) for name in names.sp
 
 def rung(name: str) -> float:
     """A module without a place of its own stands right below the shells."""
-    return RUNG.get(name, RUNG["cli"] - 0.5)
+    return RUNG.get(name, RUNG["regressor"] - 0.5)
 
 
 def modules() -> Iterator[tuple[str, Path]]:
