@@ -1,0 +1,85 @@
+"""The gate histogram of the two-layer page: where the second layer's gate stands after training.
+
+`python docs/gates.py STORE.db` writes results/two-layer-gates.csv from the weights of a store (compact tables carry
+none); the page's line `{{ run gates:histogram }}` draws it.
+"""
+
+from __future__ import annotations
+
+import csv
+import sys
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from nalm.figures import COLOURS, save
+from nalm.run import Run
+from nalm.stack import Chain
+from nalm.store import Store
+from nalm.study import find_study
+from nalm.uniforms import Stream, uniforms
+
+ROOT = Path(__file__).resolve().parent.parent
+TABLE = ROOT / "results" / "two-layer-gates.csv"
+STUDIES = ("two-layer/gating", "two-layer/gating-short")
+BINS = 25  # as in the paper
+
+
+def mean_gate(run: Run, weights: dict[str, Any]) -> float:
+    """The gate of the second layer, averaged over one batch of the run's training inputs."""
+    unit = run.model.build()
+    assert isinstance(unit, Chain)
+    with torch.no_grad():
+        for name, parameter in unit.named_parameters():
+            parameter.copy_(torch.tensor(weights[name]))
+        u = uniforms(run.seed, Stream.TRAIN, run.recipe.steps, (run.task.draws, run.recipe.batch))
+        x = run.task.train.quantile(u, run.task.train.numbers(run.task.in_features).float())
+        second = unit.layers[1]
+        return float(torch.sigmoid(second.get_parameter("G") @ unit.layers[0].compute(x)).mean())
+
+
+def collect(store: Path) -> int:
+    """Write the table from a store; returns its number of lines."""
+    lines = []
+    with Store(store, readonly=True) as kept:
+        for name in STUDIES:
+            planned = {run.id: (cell, run) for cell, run in find_study(name).runs()}
+            for row in kept.rows(id=list(planned)):
+                cell, run = planned[row["id"]]
+                gate = f"{mean_gate(run, row['weights']):.4f}" if row["nonfinite_step"] is None else ""
+                lines.append((name, cell.row, cell.column, run.seed, int(row["solved"]), gate))
+    with TABLE.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file, lineterminator="\n").writerows(
+            [("study", "model", "operation", "seed", "solved", "gate"), *sorted(lines)]
+        )
+    return len(lines)
+
+
+def histogram() -> str:
+    """Draw the table: one panel per model and operation, solved runs on top of the others."""
+    from matplotlib.figure import Figure
+
+    with TABLE.open(encoding="utf-8") as file:
+        rows = [row for row in csv.DictReader(file) if row["gate"]]
+    models, operations = (sorted({row[key] for row in rows}) for key in ("model", "operation"))
+    figure = Figure(figsize=(6.75, 1.5 * len(operations) + 0.5), layout="constrained")
+    panels = figure.subplots(len(operations), len(models), sharex=True, sharey=True, squeeze=False)
+    for line, operation in zip(panels, operations, strict=True):
+        for axes, model in zip(line, models, strict=True):
+            gates = [
+                [float(r["gate"]) for r in rows if (r["model"], r["operation"], r["solved"]) == (model, operation, s)]
+                for s in ("1", "0")
+            ]
+            axes.hist(gates, BINS, (0, 1), stacked=True, color=COLOURS[:2], label=["solved", "not solved"])
+            axes.set_title(f"{model}, {operation}", fontsize=8)
+    panels[0][-1].legend(frameon=False, fontsize=7)
+    figure.supxlabel("mean gate of the second layer (1: sum, 0: product)", fontsize=8)
+    figure.supylabel("runs", fontsize=8)
+    name = "two-layer-gates.svg"
+    save(figure, ROOT / "docs" / "results" / "figures" / name)
+    return f"![Mean gate of the second layer](figures/{name})"
+
+
+if __name__ == "__main__":
+    print(f"{collect(Path(sys.argv[1]))} runs written to {TABLE.relative_to(ROOT)}.")
