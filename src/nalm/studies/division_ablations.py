@@ -121,8 +121,8 @@ GRID = study(
     "Real NPU modified, ten inputs: W pulled to -1, 1 or to -1, 0, 1",
     f"{PAPER}, figure 16",
     [
-        row("ModifiedRealNPU", 10, "-1, 1"),
-        (single("ModifiedRealNPU", 10, label="-1, 0, 1", weights=WITH_ZERO), RECIPES["ModifiedRealNPU", 10]),
+        row("ModifiedRealNPU", 10, "-1 or 1"),
+        (single("ModifiedRealNPU", 10, label="-1 or 0 or 1", weights=WITH_ZERO), RECIPES["ModifiedRealNPU", 10]),
     ],
     10,
     "Published: sparing 0 does not change success.",
@@ -137,8 +137,8 @@ COMPLEX = study(
     f"{PAPER}, figure 15",
     [
         row("ModifiedRealNPU", 10),
-        (single("NPU", 10, label="NPU, free", weights=FREE_IMAGINARY), RECIPES["ModifiedRealNPU", 10]),
-        (single("NPU", 10, label="NPU, W_im to 0", weights=BOUND_IMAGINARY), RECIPES["ModifiedRealNPU", 10]),
+        (single("NPU", 10, label="NPU free", weights=FREE_IMAGINARY), RECIPES["ModifiedRealNPU", 10]),
+        (single("NPU", 10, label="NPU W_im to 0", weights=BOUND_IMAGINARY), RECIPES["ModifiedRealNPU", 10]),
     ],
     10,
     "Published: complex weights hinder success and speed on negative ranges; projecting and pulling them to 0 gives no "

@@ -21,7 +21,7 @@ def rows(unit: str) -> list[tuple[Model, Recipe]]:
     """One unit trained on each loss; everything else as with MSE."""
     recipe = RECIPES[unit, 10]
     return [
-        (single(unit, 10, label=f"{LABELS[unit]}, {name}"), replace(recipe, loss=loss)) for name, loss in LOSSES.items()
+        (single(unit, 10, label=f"{LABELS[unit]} {name}"), replace(recipe, loss=loss)) for name, loss in LOSSES.items()
     ]
 
 

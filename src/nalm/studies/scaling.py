@@ -40,7 +40,7 @@ def _cells() -> list[Cell]:
         "min-max": min_max,
         "z-score": z_score,
     }
-    recipes: dict[str, Recipe] = {"": ON, ", no penalty": OFF}
+    recipes: dict[str, Recipe] = {"": ON, " no penalty": OFF}
     return [
         Cell(kind + words, label, replace(make(train), label=kind + words), SingleModule(train, test), recipe)
         for kind, make in kinds.items()
@@ -58,7 +58,7 @@ MULTIPLICATION = Study(
         **{
             (f"{kind}{words}", r): Published(0.0, source=THESIS)
             for kind in ("min-max", "z-score")
-            for words in ("", ", no penalty")
+            for words in ("", " no penalty")
             for r in RANGES
         },
         **{("NMU", r): Published(rate, source=FINDINGS) for r, rate in zip(ORDER, NMU_SUCCESS, strict=True)},

@@ -89,8 +89,13 @@ def gold_unit(unit: str, operation: str, inputs: int) -> Unit:
     return made.eval()
 
 
+KINDS = (torch.float32, torch.float64)
+
+
 @cache
-def gold_error(unit: str, operation: str, inputs: int, part: Distribution) -> float:
+def gold_error(
+    unit: str, operation: str, inputs: int, part: Distribution, kinds: tuple[torch.dtype, ...] = KINDS
+) -> float:
     """Test error that ideal weights keep, as published: inputs and targets are float64 and reach the unit as float32.
 
     The inputs are those of the test set with 24 more random bits. The unit computes in float32 and in float64, and the
@@ -101,7 +106,7 @@ def gold_error(unit: str, operation: str, inputs: int, part: Distribution) -> fl
     t = Division(part, part, operation, inputs).target(x, torch.zeros(0)).float()
     made = gold_unit(unit, operation, inputs)
     with torch.no_grad():
-        y = [made.to(kind).compute(x.float().to(kind)) for kind in (torch.float32, torch.float64)]
+        y = [made.to(kind).compute(x.float().to(kind)) for kind in kinds]
     return max(float((result.double() - t.double()).square().mean()) for result in y)
 
 
