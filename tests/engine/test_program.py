@@ -11,7 +11,7 @@ from nalm.engine import optimisers
 from nalm.engine.cohort import Cohort
 from nalm.engine.losses import mape, mse, pcc
 from nalm.engine.train import Options, choose, cohorts, train
-from nalm.recipe import SGD, Adam, Clip, Constant, Recipe, Switch
+from nalm.recipe import SGD, Adam, Clip, Constant, Late, Recipe, Restart, Switch
 from nalm.run import Run, single, unit_classes
 from nalm.tasks.arithmetic import RANGES, SingleModule
 
@@ -139,9 +139,22 @@ def test_a_diverged_run_retires_alone(engine):
     assert np.array_equal(weights(both[fine.id]), weights(alone[fine.id]))
 
 
-def test_evaluation_never_changes_training():
-    often, seldom = run(every=20), run(every=150)
+def restless():
+    """iNALU's conditions on validation, made to fire within few steps."""
+    return Recipe(
+        penalties={"saturate": Late(0.05, after=30, error=100.0)},
+        clip=Clip(value=0.1),
+        restart=Restart(check=10, memory=50, error=0.0, validate=40),
+        steps=160,
+    )
+
+
+@pytest.mark.parametrize(("unit", "recipe"), [("NMU", None), ("INALU", restless())])
+def test_evaluation_never_changes_training(unit, recipe):
+    often, seldom = run(unit, every=20, recipe=recipe), run(unit, every=150, recipe=recipe)
     rows = [next(train([r], options=Options(threads=1))) for r in (often, seldom)]
+    assert rows[0]["reinitialisations"] == rows[1]["reinitialisations"]
+    assert (rows[0]["reinitialisations"] > 0) == (unit == "INALU")
     assert weights(rows[0]).tolist() == weights(rows[1]).tolist()
     assert len(rows[0]["curve"]) > len(rows[1]["curve"])
 

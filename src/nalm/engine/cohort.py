@@ -17,6 +17,7 @@ from nalm.recipe import Late, Ramp
 from nalm.run import Run
 from nalm.uniforms import Stream
 
+VALIDATE = 1_000  # steps between the validations that penalties wait for
 WINDOW = 5_000  # the best step is looked for among this many last evaluations, as published
 ON_GRID = 1e-5  # a run may retire once no weight is further from its grid: the error that success allows per weight
 
@@ -41,6 +42,7 @@ class Cohort:
         self.alive = np.ones(len(runs), bool)
         self.nonfinite = np.full(len(runs), -1, np.int64)
         self.restarts = np.zeros(len(runs), np.int64)
+        self.heard = np.full(len(runs), np.inf, np.float32)  # the validation error that rules and penalties go by
         self.notes = [Notes() for _ in runs]
         self.seconds = 0.0
         self._marks = 0
@@ -120,12 +122,13 @@ class Cohort:
         if rule is None and not waiting:
             self._steps(mark, backend)
             return
-        interval = rule.validate if rule else self.every
+        interval = rule.validate if rule else VALIDATE
         while self.step < mark:
             end = min(mark, (self.step // interval + 1) * interval)
-            errors = self.curve[-1, :, 1] if self._evaluated else self._validation(backend)
-            self._arm(errors)
-            for step, chosen in self._planned_restarts(errors, end):
+            if self.step % interval == 0:  # the rule's own validation: how often we look does not change it
+                self.heard = self.curve[-1, :, 1] if self._evaluated else self._validation(backend)
+                self._arm(self.heard)
+            for step, chosen in self._planned_restarts(self.heard, end):
                 self._steps(step, backend)
                 self._draw_anew(chosen)
             self._steps(end, backend)
@@ -174,7 +177,8 @@ class Cohort:
     def dump(self) -> bytes:
         """Everything needed to continue, as an npz archive without pickles."""
         notes = {f"notes/{i}": np.asarray([n.errors, n.counts], np.float64) for i, n in enumerate(self.notes)}
-        plain = {name: getattr(self, name) for name in ("alive", "nonfinite", "restarts", "curve", "seconds", "step")}
+        names = ("alive", "nonfinite", "restarts", "heard", "curve", "seconds", "step")
+        plain = {name: getattr(self, name) for name in names}
         state = {f"state/{name}": value for name, value in self.state.items()}
         buffer = io.BytesIO()
         np.savez(buffer, **plain, **notes, **state)  # type: ignore[arg-type]
@@ -184,7 +188,7 @@ class Cohort:
         """Continue from `dump`."""
         with np.load(io.BytesIO(blob), allow_pickle=False) as saved:
             self.step, self.seconds = int(saved["step"]), float(saved["seconds"])
-            for name in ("alive", "nonfinite", "restarts"):
+            for name in ("alive", "nonfinite", "restarts", "heard"):
                 setattr(self, name, saved[name])
             curve = saved["curve"]
             self._marks = len(curve)
@@ -192,6 +196,7 @@ class Cohort:
             self.state = {name: saved[f"state/{name}"] for name in self.state}
             pairs = [saved[f"notes/{i}"] for i in range(len(self.runs))]
         self.notes = [Notes(list(e), [int(c) for c in n]) for e, n in pairs]
+        self._arm(self.heard)
 
     def rows(self, engine: str) -> list[dict[str, Any]]:
         """One row per run for the store; the time is the cohort's, shared equally."""
