@@ -46,7 +46,7 @@ UNARY = {
     "overwrite": lambda a: torch.cat([a[:1] * 2, torch.flip(a, [0])[1:]], 0),
     "centre": lambda a: a - a.mean(-1, keepdim=True),
     "standardise": lambda a: (a - a.mean(-1, keepdim=True)) / (a.std(-1, keepdim=True) + 0.5),
-    "mix": lambda a: torch.einsum("ij,jk->ik", torch.tensor([[0.5, -1, 0], [0, 1, 2.0], [1, 1, 1]]), a),
+    "mix": lambda a: torch.einsum("ij,jk->ik", torch.tensor([[0.5, -1, 0], [0, 1, 2.0], [1, 1, 1]]).to(a), a),
 }
 BINARY = {
     "add": torch.add,
