@@ -20,7 +20,9 @@ def set_aside(problem: Problem, names: Sequence[str]) -> tuple[Problem, Indices,
     for i in range(problem.columns):
         column = np.ascontiguousarray(problem.X[:, i])
         if np.ptp(column) == 0:
-            notes.append(f"column {names[i]} is constant ({column[0]:g}), so it was left out; it may hide in a coefficient")
+            notes.append(
+                f"column {names[i]} is constant ({column[0]:g}), so it was left out; it may hide in a coefficient"
+            )
         elif (same := first.setdefault(column.tobytes(), i)) != i:
             notes.append(f"column {names[i]} equals {names[same]}, so only {names[same]} was used")
         else:

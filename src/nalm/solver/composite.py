@@ -20,9 +20,12 @@ from .formula import ONE, Array, Formula, Input, Sum, evaluate, product, total
 from .linear import least_squares
 from .link import usable_links
 from .problem import Problem
+from .tree import probe_rows
 
 MOST_TREES = 2500
 CLOSE = 1e-4
+ROUNDED = 5e-6
+WIDTH = 24
 
 
 @lru_cache(maxsize=2)
@@ -49,6 +52,9 @@ def product_with_factors(problem: Problem, columns: Indices, factors: int = 2) -
         logs = np.log(np.abs(values))
     base = np.column_stack([np.log(np.abs(problem.X)), np.ones(problem.rows)])
     target = np.log(np.abs(problem.y))
+    # Differences of nearly equal inputs lose their digits, so the half of the rows with the widest gaps is used.
+    sharp = probe_rows(problem.X[:, columns], max(problem.rows // 2, problem.columns + 8))
+    logs, base, target = logs[sharp], base[sharp], target[sharp]
     for support in _supports(base, logs, target, factors, max(CLOSE, 3 * problem.noise)):
         fitted = least_squares(np.column_stack([logs[:, support], base]), target)
         if np.all(np.isfinite(fitted)):
@@ -80,7 +86,8 @@ def sum_with_trees(problem: Problem, columns: Indices, terms: int = 2) -> Iterat
     trees, values = small_trees(problem, tuple(columns.tolist()))
     base = np.column_stack([problem.X, np.ones(problem.rows)])
     linear: list[Formula] = [*(Input(i) for i in range(problem.columns)), ONE]
-    for support in _supports(base, values, problem.y, terms, max(CLOSE, 3 * problem.noise)):
+    rounded = ROUNDED * float(np.sqrt(np.mean(problem.y**2)))
+    for support in _supports(base, values, problem.y, terms, max(CLOSE, 3 * problem.noise), rounded):
         features = [*(trees[i] for i in support), *linear]
         yield from combinations(features, np.column_stack([values[:, support], base]), problem.y, np.ones(problem.rows))
     yield None
@@ -93,8 +100,10 @@ def sum_of_trees(problem: Problem, columns: Indices, terms: int = 2, width: int 
         yield from sparse_sums(problem, trees, values, link, terms, width)
 
 
-def _supports(base: Array, features: Array, target: Array, most: int, close: float, width: int = 24) -> Iterator[Indices]:
-    """Sets of up to `most` features that, with the base, explain the target."""
+def _supports(
+    base: Array, features: Array, target: Array, most: int, close: float, rounded: float = ROUNDED
+) -> Iterator[Indices]:
+    """Sets of up to `most` features that, with the base, explain the target up to what rounding did to it."""
     basis = np.linalg.qr(base)[0]
     with np.errstate(all="ignore"):
         length = np.linalg.norm(features, axis=0)
@@ -107,7 +116,7 @@ def _supports(base: Array, features: Array, target: Array, most: int, close: flo
         return
     beam = Beam(left[:, usable] / fresh[usable], rest / height)
     for size in range(1, most + 1):
-        supports, errors = beam.lengthened(size, width)
-        # Narrow ranges leave little to explain, so the bar is relative to the whole target as well.
-        bar = max(close, 1e-6 * float(np.linalg.norm(target - target.mean()) / height))
+        supports, errors = beam.lengthened(size, WIDTH)
+        # Narrow ranges leave little to explain, so the bar also allows for what rounding leaves in the target.
+        bar = max(close, rounded * float(np.sqrt(len(target)) / height))
         yield from (usable[support] for support in supports[errors < bar])

@@ -36,9 +36,7 @@ def monomial_times_form(problem: Problem, columns: Indices, peeled: int = MOST_P
             yield None
 
 
-def _fronts(
-    problem: Problem, chosen: tuple[int, ...], features: list[Formula], values: Array
-) -> Iterator[Formula]:
+def _fronts(problem: Problem, chosen: tuple[int, ...], features: list[Formula], values: Array) -> Iterator[Formula]:
     """Every way the chosen inputs may stand in front, tested against one basis."""
     scale = np.max(np.abs(values), axis=0)
     some = slice(0, 2 * values.shape[1] + 20)  # enough rows to say no

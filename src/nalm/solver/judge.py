@@ -178,7 +178,9 @@ def _tidy(problem: Problem, formula: Formula, spread: Array) -> Formula:
 
 
 def _shortest(value: float, deviation: float) -> float:
-    return next((v for digits in range(1, 16) if abs((v := float(f"{value:.{digits}g}")) - value) <= 2 * deviation), value)
+    return next(
+        (v for digits in range(1, 16) if abs((v := float(f"{value:.{digits}g}")) - value) <= 2 * deviation), value
+    )
 
 
 def _acceptable(problem: Problem, formula: Formula, spread: Array) -> bool:
@@ -194,10 +196,10 @@ def _acceptable(problem: Problem, formula: Formula, spread: Array) -> bool:
     return not structured(problem, formula)
 
 
-def structured(problem: Problem, formula: Formula) -> bool:
+def structured(problem: Problem, formula: Formula, level: float = STRUCTURE_LEVEL) -> bool:
     """Do the errors follow the inputs? True marks an approximation (or a missing term), not a law.
 
-    An F test of the errors against a cubic in the inputs that the formula reads.
+    An F test of the errors against a cubic in the inputs that the formula reads, and a line in the others.
     """
     errors = problem.errors(formula)
     if not np.all(np.isfinite(errors)):
@@ -212,16 +214,17 @@ def structured(problem: Problem, formula: Formula) -> bool:
     explained = float(np.sum((basis.T @ errors) ** 2))
     left = max(float(np.sum(errors**2)) - explained, 1e-300)
     score = (explained / terms) / (left / (rows - terms))
-    return bool(stats.f.sf(score, terms, rows - terms) < STRUCTURE_LEVEL)
+    return bool(stats.f.sf(score, terms, rows - terms) < level)
 
 
 def _cubic(problem: Problem, used: list[int]) -> Array:
     """Columns 1, z, z², z³ and products of two standardised inputs, at most a quarter as many as rows."""
-    X = problem.X[:, used]
-    spread = X.std(axis=0)
-    z = (X - X.mean(axis=0))[:, spread > 0] / spread[spread > 0]
+    spread = problem.X.std(axis=0)
+    standard = (problem.X - problem.X.mean(axis=0)) / np.where(spread > 0, spread, 1)
+    z = standard[:, [i for i in used if spread[i] > 0]]
+    others = standard[:, [i for i in range(problem.columns) if i not in used and spread[i] > 0]]
     pairs = [z[:, i] * z[:, j] for i in range(z.shape[1]) for j in range(i)]
-    columns = [np.ones(problem.rows), *z.T, *(z**2).T, *pairs, *(z**3).T]
+    columns = [np.ones(problem.rows), *z.T, *(z**2).T, *pairs, *(z**3).T, *others.T]
     return np.stack(columns[: max(1, problem.rows // 4)], axis=1)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice, takewhile
@@ -10,8 +10,8 @@ from itertools import islice, takewhile
 from .composite import product_with_factors, sum_of_trees, sum_with_trees
 from .factored import AFFINE_COLUMNS, product_of_sums, quotient_of_sums
 from .forest import Indices
-from .formula import Formula
 from .forms import monomial_times_form
+from .formula import Formula
 from .judge import Candidate, judge
 from .monomials import sum_of_products
 from .problem import Problem
@@ -51,13 +51,17 @@ class Rung:
     propose: Propose
 
 
-def rungs(problem: Problem, effort: Effort) -> Iterator[Rung]:
-    """The shapes in the order in which they are tried."""
+def cheap_rungs(effort: Effort) -> Iterator[Rung]:
+    """The closed forms, and products of two sums: milliseconds for a few columns."""
     yield Rung("sum", sum_of_inputs)
     yield Rung("product", product_of_powers)
     yield Rung("sum of powers", sum_of_powers)
     yield Rung("quotient of sums", quotient_of_sums)
     yield Rung("product of 2 sums", partial(product_of_sums, k=2, starts=effort.starts))
+
+
+def costly_rungs(problem: Problem, effort: Effort) -> Iterator[Rung]:
+    """The searches, in the order in which they are tried."""
     order = by_importance(problem)
     yield Rung("sum of products", partial(sum_of_products, columns=order[: min(6, effort.monomial_columns)], terms=3))
     if problem.columns <= AFFINE_COLUMNS:
@@ -104,13 +108,13 @@ SHALLOW = 5
 RIVALS = 20
 
 
-def climb(problem: Problem, effort: Effort, report: Callable[[str], None] = lambda _: None) -> list[Candidate]:
+def climb(problem: Problem, rungs: Iterable[Rung], report: Callable[[str], None] = lambda _: None) -> list[Candidate]:
     """Every candidate judged, in order; the search ends with the first rung that explains the data.
 
     After a find, a few more proposals of the same rung are judged, so that a rival shows itself.
     """
     judged: list[Candidate] = []
-    for rung in rungs(problem, effort):
+    for rung in rungs:
         report(rung.name)
         proposals = iter(rung.propose(problem))
         for formula in proposals:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from itertools import combinations, product as every
+from itertools import combinations
+from itertools import product as every
 
 import numpy as np
 

@@ -1,4 +1,107 @@
+"""Data with noise of unknown size: which formula, how large the noise, and whether the data really decide.
+
+Exactness cannot be seen under noise, so three other things are asked: the best formula leaves errors without structure;
+no other formula that was proposed explains the data nearly as well; and no small change of the formula does either.
+"""
+
 from __future__ import annotations
-def under_noise(problem, tried, chosen):
-    from .judge import Status
-    return problem, tried, chosen, Status.NONE, []
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from itertools import islice
+
+import numpy as np
+
+from .bits import description_bits
+from .composite import product_with_factors, sum_with_trees
+from .edits import edits
+from .elsewhere import agrees_elsewhere
+from .factored import product_of_sums, quotient_of_sums
+from .formula import Formula, evaluate, real_constants
+from .judge import Candidate, Status, judge, refine, structured
+from .ladder import Rung
+from .monomials import sum_of_products
+from .problem import Problem
+from .products import product_of_powers
+from .screen import by_importance
+from .sums import sum_of_inputs, sum_of_powers
+
+LARGEST_NOISE = 0.05
+CLEAR_MARGIN = 16.0
+"""By how many noise variances a rival must be worse: four standard deviations."""
+
+PROPOSALS = 40
+Outcome = tuple[Problem, list[Candidate], Candidate, Status, list[str]]
+
+
+def under_noise(problem: Problem, tried: list[Candidate], chosen: Candidate, thorough: bool) -> Outcome:
+    """The verdict when nothing is exact and the noise was not given; unless `thorough`, by the closed forms only."""
+    loose = replace(problem, noise=LARGEST_NOISE)
+    pool: dict[Formula, float] = {}
+    shapes: dict[Formula, str] = {}
+    for rung in _rungs(loose, thorough):
+        proposals = (formula for formula in rung.propose(loose) if formula is not None)
+        for formula in islice(proposals, PROPOSALS):
+            refined = refine(loose, formula, rounds=2)[0]
+            level = noise_level(problem, refined)
+            if level < LARGEST_NOISE:
+                pool[refined], shapes[refined] = level, rung.name
+    if not pool:
+        return problem, tried, chosen, Status.NONE, []
+    best = min(pool, key=lambda formula: _cost(problem, formula, pool[formula]))
+    noisy = replace(problem, noise=pool[best])
+    verdict = judge(noisy, best, shapes[best])
+    noisy = replace(problem, noise=max(noise_level(problem, verdict.formula), 1e-12))
+    tried = [*tried, *(judge(noisy, formula, shapes[formula]) for formula in sorted(pool, key=pool.__getitem__)[:10])]
+    if not verdict.found or noisy.noise > LARGEST_NOISE or structured(noisy, verdict.formula, level=1e-3):
+        return problem, tried, min([chosen, verdict], key=lambda c: c.relative_error), Status.NONE, []
+    note = f"the noise of y was estimated as {noisy.noise:.1e} of its size"
+    if _has_rival(noisy, verdict.formula, pool):
+        return noisy, tried, verdict, Status.AMBIGUOUS, [note, "another formula explains the data nearly as well"]
+    return noisy, tried, verdict, verdict.status, [note]
+
+
+def _rungs(problem: Problem, thorough: bool) -> Iterator[Rung]:
+    yield Rung("sum", sum_of_inputs)
+    yield Rung("product", product_of_powers)
+    yield Rung("sum of powers", sum_of_powers)
+    yield Rung("quotient of sums", quotient_of_sums)
+    if not thorough:
+        return
+    yield Rung("product of 2 sums", partial(product_of_sums, k=2, starts=3))
+    few = by_importance(problem)[:6]
+    yield Rung("sum of products", partial(sum_of_products, columns=few, terms=3, width=30))
+    yield Rung("product with factors", partial(product_with_factors, columns=few[:5]))
+    yield Rung("sum with trees", partial(sum_with_trees, columns=few[:5]))
+
+
+def noise_level(problem: Problem, formula: Formula) -> float:
+    """Root mean square of the errors relative to each target; infinite where the formula has no value."""
+    with np.errstate(all="ignore"):
+        relative = (evaluate(formula, problem.X) - problem.y) / np.abs(problem.y)
+        level = math.sqrt(float(np.mean(relative[problem.y != 0] ** 2))) if np.any(problem.y) else math.inf
+    return level if math.isfinite(level) else math.inf
+
+
+def _cost(problem: Problem, formula: Formula, level: float) -> float:
+    """Twice the description length in nats: the errors at their own level, the formula, its fitted constants."""
+    constants = len(real_constants(formula))
+    bits = description_bits(formula, problem.columns) - 24 * constants
+    return 2 * problem.rows * math.log(max(level, 1e-12)) + 2 * math.log(2) * bits + constants * math.log(problem.rows)
+
+
+def _has_rival(problem: Problem, formula: Formula, pool: dict[Formula, float]) -> bool:
+    """Does anything else, proposed or one small change away, come within the clear margin?"""
+    squares = problem.noise**2
+    for other, level in pool.items():
+        near = problem.rows * (level**2 - squares) < CLEAR_MARGIN * squares
+        if near and not agrees_elsewhere(problem, formula, other, within=10 * problem.noise):
+            return True
+    real = bool(real_constants(formula))
+    for other in edits(formula, problem.columns):
+        changed = refine(problem, other, rounds=1)[0] if real else other
+        if problem.rows * (noise_level(problem, changed) ** 2 - squares) < CLEAR_MARGIN * squares:
+            return True
+    return False

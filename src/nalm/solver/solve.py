@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -10,16 +9,15 @@ from typing import Any
 
 import numpy as np
 
+from .bits import SPARE_BITS, description_bits, evidence_bits
 from .clean import renumbered, set_aside
 from .elsewhere import agrees_elsewhere
-from .formula import Constant, Formula, inputs, size
+from .formula import Constant
 from .judge import Candidate, Status, judge, rational
-from .ladder import EFFORTS, climb
-from .problem import ROUNDING, Problem, checked, column_names
+from .ladder import EFFORTS, Effort, cheap_rungs, climb, costly_rungs
+from .noisy import Outcome, under_noise
+from .problem import Problem, checked, column_names
 from .solution import Evidence, Solution
-
-SPARE_BITS = 20.0
-"""How many bits of evidence must be left after paying for the formula's own description."""
 
 
 def solve(
@@ -60,13 +58,7 @@ def solve(
         return fill(like, problem, tuple(labels), began)
     used, columns, notes = set_aside(problem, labels)
     with np.errstate(all="ignore"):
-        tried = _constant_target(used) or climb(used, EFFORTS[effort], report)
-        chosen, status, more = _verdict(used, tried)
-        if status is Status.NONE and noise is None and used.columns:
-            from .noisy import under_noise
-
-            report("noise")
-            used, tried, chosen, status, more = under_noise(used, tried, chosen)
+        used, tried, chosen, status, more = _searched(used, EFFORTS[effort], noise is None, report)
     tried = [replace(c, formula=renumbered(c.formula, columns)) for c in tried]
     chosen = replace(chosen, formula=renumbered(chosen.formula, columns))
     unit, why = _stack(chosen, status, problem.columns)
@@ -74,6 +66,23 @@ def solve(
         chosen.backward_error, problem.rows, used.noise, chosen.constants, (*notes, *more, *([why] if why else []))
     )
     return Solution(chosen, status, evidence, tuple(labels), tuple(tried), unit, time.perf_counter() - began)
+
+
+def _searched(problem: Problem, effort: Effort, noisy: bool, report: Callable[[str], None]) -> Outcome:
+    """Exact closed forms, closed forms under noise, exact searches, searches under noise: the first that holds."""
+    tried = _constant_target(problem)
+    chosen, status, notes = _verdict(problem, tried)
+    for thorough in (False, True):
+        if status is not Status.NONE or not problem.columns:
+            break
+        tried = tried + climb(problem, costly_rungs(problem, effort) if thorough else cheap_rungs(effort), report)
+        chosen, status, notes = _verdict(problem, tried)
+        if status is Status.NONE and noisy:
+            report("noise")
+            outcome = under_noise(problem, tried, chosen, thorough)
+            if outcome[3] is not Status.NONE and (thorough or outcome[3] is not Status.AMBIGUOUS):
+                return outcome
+    return problem, tried, chosen, status, notes
 
 
 def _constant_target(problem: Problem) -> list[Candidate]:
@@ -100,23 +109,12 @@ def _verdict(problem: Problem, tried: list[Candidate]) -> tuple[Candidate, Statu
     rivals = [c for c in found if c.complexity <= chosen.complexity + 1 and len(c.constants) <= len(chosen.constants)]
     if not all(agrees_elsewhere(problem, chosen.formula, rival.formula) for rival in rivals):
         return chosen, Status.AMBIGUOUS, ["another formula of the same size fits as well but differs outside the data"]
-    if chosen.shape != "constant" and evidence_bits(problem) - description_bits(chosen.formula, problem.columns) < SPARE_BITS:
+    if (
+        chosen.shape != "constant"
+        and evidence_bits(problem) - description_bits(chosen.formula, problem.columns) < SPARE_BITS
+    ):
         return chosen, Status.AMBIGUOUS, ["there are too few rows to be sure of a formula this long"]
     return chosen, chosen.status, []
-
-
-def evidence_bits(problem: Problem) -> float:
-    """How many bits the target pins down: for each row, its spread over what rounding and noise leave open."""
-    spread = float(np.std(problem.y))
-    floor = (ROUNDING + problem.noise) * np.maximum(np.abs(problem.y), 1e-300)
-    return float(np.sum(np.maximum(np.log2(spread / floor + 1) - 2, 0)))
-
-
-def description_bits(formula: Formula, columns: int) -> float:
-    """About how many bits name a formula: which inputs, joined how, and each real constant in full."""
-    from .formula import real_constants
-
-    return size(formula) * (math.log2(columns + 2) + 2.5) + 24 * len(real_constants(formula)) + len(inputs(formula))
 
 
 def _stack(chosen: Candidate, status: Status, columns: int) -> tuple[Any, str]:

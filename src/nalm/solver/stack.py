@@ -123,7 +123,7 @@ def _row(parts: list[tuple[Wire, int]], below: list[Wire]) -> Row:
     row: Row = {}
     for wire, weight in parts:
         places = [i for i, other in enumerate(below) if other == wire][: abs(weight)]
-        row |= {place: 1 if weight > 0 else -1 for place in places}
+        row |= dict.fromkeys(places, 1 if weight > 0 else -1)
     return row
 
 

@@ -1,0 +1,41 @@
+"""Formulas one small change away: the rivals that noise could hide."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+from .formula import ONE, Formula, Input, Product, Sum, inputs, product, total
+
+
+def edits(formula: Formula, columns: int) -> Iterator[Formula]:
+    """One coefficient or exponent changed by a step, one input swapped, one input multiplied in, divided out or added."""
+    yield from _inside(formula, columns)
+    for i in range(columns):
+        for exponent in (1, -1):
+            yield product([(formula, 1), (Input(i), exponent)])
+            yield total([(Fraction(1), formula), (Fraction(exponent), Input(i))])
+    for sign in (1, -1):
+        yield total([(Fraction(1), formula), (Fraction(sign), ONE)])
+
+
+def _inside(formula: Formula, columns: int) -> Iterator[Formula]:
+    match formula:
+        case Input(index):
+            yield from (Input(i) for i in range(columns) if i != index)
+        case Sum(terms):
+            for k, (coefficient, term) in enumerate(terms):
+                if isinstance(coefficient, Fraction):
+                    for step in (1, -1):
+                        yield total([*terms[:k], (coefficient + step, term), *terms[k + 1 :]])
+                for inner in _inside(term, columns):
+                    yield total([*terms[:k], (coefficient, inner), *terms[k + 1 :]])
+            if len(terms) > 1:
+                for i in sorted(set(range(columns)) - inputs(formula)):
+                    yield from (total([*terms, (Fraction(sign), Input(i))]) for sign in (1, -1))
+        case Product(factors):
+            for k, (factor, exponent) in enumerate(factors):
+                for step in (1, -1):
+                    yield product([*factors[:k], (factor, exponent + step), *factors[k + 1 :]])
+                for inner in _inside(factor, columns):
+                    yield product([*factors[:k], (inner, exponent), *factors[k + 1 :]])
