@@ -1,4 +1,4 @@
-"""Speed of compiled steps: `python tests/native/native_speed.py ["NMU 2" ...]` prints the table of docs/native.md.
+"""Speed and accuracy: `python tests/native/native_speed.py ["NMU 2" ...]` prints the table of docs/native.md.
 
 225 runs (25 seeds x 9 ranges), batch 128, one thread; every step draws, computes gradient, penalty, Adam, projection
 and loss. Rates are per second of the process's own CPU time, best of several short trials.
@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 import torch
-from native_steps import CLOCK, Case, case, clock_table, copied
+from native_steps import CLOCK, Case, case, clock_table, copied, gradient_errors
 
 NAMES = [f"{unit} {n}" for n in (2, 10) for unit in ("NMU", "NAU", "sNMU", "RealNPU", "NALU", "NMRU")]
 TRIALS, TRIAL_SECONDS = 8, 0.1
@@ -53,11 +53,13 @@ def evaluation(c: Case, samples: int = 10_000) -> float:
 def main() -> None:
     torch.set_num_threads(1)
     case("NMU 2").compile()  # the first trace of a process imports half of torch
-    print("| step | million run-steps/s | compile, CPU s | evaluation, us per run |\n|---|---|---|---|")
+    print("| step | million run-steps/s | compile, CPU s | evaluation, us per run | gradient error | torch's |")
+    print("|---|---|---|---|---|---|")
     for name in sys.argv[1:] or [*NAMES, "NAU 100", "two-layer 100"]:
         c = case(name)
         speed, build = rate(c)
-        print(f"| {name} | {speed:.2f} | {build:.2f} | {evaluation(c):.1f} |", flush=True)
+        ours, theirs = (errors.mean() for errors in gradient_errors(c))
+        print(f"| {name} | {speed:.2f} | {build:.2f} | {evaluation(c):.1f} | {ours:.1e} | {theirs:.1e} |", flush=True)
 
 
 if __name__ == "__main__":

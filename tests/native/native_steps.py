@@ -188,3 +188,30 @@ def one_run(arrays: Arrays, run: int, dtype: torch.dtype = torch.float32) -> Ten
 
 def draw(draws: dict[str, tuple[int, tuple[int, ...]]], seed: int, step: int) -> Tensors:
     return {name: uniforms(seed, stream, step, shape) for name, (stream, shape) in draws.items()}
+
+
+def gradient_errors(c: Case) -> tuple[np.ndarray, np.ndarray]:
+    """Largest error of the compiled and of torch's float32 gradient, each relative to the float64 one, per run."""
+    state, consts, seeds = c.arrays(2)
+    gradients = {n: state[n] for n in c.shapes}
+    start, table = copied(gradients), clock_table(1, first=50)
+    c.compile(c.gradient_step).run(gradients, consts, seeds, table, 7)
+    errors = []
+    for run in range(len(seeds)):
+        draws = draw(c.draws(), int(seeds[run]), 7)
+        exact, single = (
+            c.gradient_step(
+                one_run(start, run, dtype),
+                one_run(consts, run, dtype),
+                {n: u.to(dtype) for n, u in draws.items()},
+                dict(zip(CLOCK, torch.tensor(table[0]).to(dtype), strict=True)),
+            )[0]
+            for dtype in (torch.float64, torch.float32)
+        )
+        ours = one_run(gradients, run)
+        errors.append([max(_distance(g[n], exact[n]) for n in c.shapes) for g in (ours, single)])
+    return np.array(errors)[:, 0], np.array(errors)[:, 1]
+
+
+def _distance(got: Tensor, exact: Tensor) -> float:
+    return float((got - exact).abs().max() / exact.abs().max())
