@@ -157,7 +157,7 @@ class PairedProduct(Product):
         return (-1, 0, 1)
 
     def read(self, unit: Any) -> Tensor:
-        up, down = unit.value(self.weight).detach().chunk(2, -1)
+        up, down = super().read(unit).chunk(2, -1)
         return up - down
 
     def write(self, unit: Any, numbers: Tensor) -> None:
@@ -166,7 +166,7 @@ class PairedProduct(Product):
 
 @dataclass(frozen=True)
 class GatedProduct(Product):
-    """A product with a relevance gate per input (NPU): the exponent is gate times weight, imaginary weights are zero."""
+    """A product with a gate per input (NPU): the exponent is gate times weight, imaginary weights are zero."""
 
     gate: str = "g"
     imaginary: str | None = None
@@ -179,7 +179,8 @@ class GatedProduct(Product):
         return (-1, 0, 1)
 
     def read(self, unit: Any) -> Tensor:
-        return super().read(unit) * unit.value(self.gate).detach().unsqueeze(-2)
+        gate: Tensor = unit.value(self.gate).detach()
+        return super().read(unit) * gate.unsqueeze(-2)
 
     def write(self, unit: Any, numbers: Tensor) -> None:
         used = (numbers != 0).any(-2)

@@ -1,5 +1,5 @@
-"""A unit between learned layers. They can absorb a gain, a bias, even a power, so errors do not tell whether a grid point
-is right; correlations do. And because the neighbours have to follow, the unit glides to the grid instead of jumping."""
+"""A unit between learned layers. They can absorb a gain, a bias, even a power, so errors do not tell whether a grid
+point is right; correlations do. And because the neighbours have to follow, the unit glides to the grid, slowly."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def aim(numbers: Tensor, grid: tuple[float, ...]) -> Tensor:
 
 
 def unexplained(track: Track, fit: Fit, evidence: Evidence, goal: Tensor, ok: Tensor) -> Tensor:
-    """The share of the implied target's variance that a grid point leaves, whatever gain and bias follow `(*runs, out)`.
+    """The share of the implied target's variance that a grid point leaves, whatever gain and bias follow.
 
     A product is also asked on logarithms, where a power below or above it does not matter either.
     """

@@ -81,4 +81,5 @@ def _root(hessian: Tensor) -> Tensor:
     if hessian.shape[-1] == 1:
         return hessian.clamp(min=0).sqrt()
     values, vectors = torch.linalg.eigh(hessian.nan_to_num())
-    return vectors * values.clamp(min=0).sqrt().unsqueeze(-2)
+    root: Tensor = vectors * values.clamp(min=0).sqrt().unsqueeze(-2)
+    return root

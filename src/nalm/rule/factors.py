@@ -8,6 +8,7 @@ of factors, other signs of exponents, and new rows.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -21,15 +22,19 @@ REDRAW_STREAM = 0x5EED
 
 
 def patterns(factors: int, grid: tuple[float, ...]) -> list[tuple[int, int]]:
-    """How many exponents are 1 and how many -1, in the order in which they are tried: few factors first, but not one.
+    """How many exponents are 1 and how many -1, in the order in which they are tried.
+
+    Few factors first; one, which is a mere sum, last. A unit that can divide is tried on a quotient before a product.
 
     >>> patterns(3, (0, 1))
-    [(2, 0), (3, 0), (1, 0)]
+    [(2, 0), (3, 0), (2, 0), (3, 0), (1, 0)]
     >>> patterns(2, (-1, 0, 1))
-    [(2, 0), (1, 1), (0, 2), (1, 0), (0, 1)]
+    [(1, 1), (2, 0), (0, 2), (1, 1), (2, 0), (0, 2), (1, 0), (0, 1)]
     """
-    sizes = [*range(2, factors + 1), 1]
-    return [(n - d, d) for n in sizes for d in range(n + 1 if -1 in grid else 1)]
+    several = [(n - d, d) for n in range(2, factors + 1) for d in (range(n + 1) if -1 in grid else [0])]
+    several.sort(key=lambda p: (sum(p), abs(p[0] - p[1]) if -1 in grid else 0, p[1]))
+    one = [(1, 0), (0, 1)] if -1 in grid else [(1, 0)]
+    return [*several, *several, *one]
 
 
 @dataclass
@@ -55,6 +60,16 @@ class Factors:
         self.seeds = self.rows.numbers.float().sum((-2, -1)).view(torch.int32).to(torch.int64) & 0xFFFFFFFF
         self.patterns = patterns(self.product.numbers.shape[-1], self.product.grid)
         self._open(torch.ones_like(self.attempt, dtype=torch.bool))
+
+    def state(self) -> dict[str, Any]:
+        """The names of the pair and where its search is."""
+        tensors = {name: getattr(self, name).clone() for name in ("attempt", "since", "seeds")}
+        return {"rows": self.rows.name, "product": self.product.name, **tensors}
+
+    def load(self, state: dict[str, Any]) -> None:
+        """Go on with a saved search."""
+        for name in ("attempt", "since", "seeds"):
+            setattr(self, name, state[name].to(self.attempt.device).clone())
 
     def _open(self, which: Tensor) -> None:
         """Set the exponents of the attempt in some runs."""

@@ -1,9 +1,10 @@
-"""A stack of units and nothing else: all units move together, and are tried on the grid together, on the loss itself."""
+"""A stack of units and nothing else: all move together, and are tried on the grid together, on the loss itself."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -51,22 +52,37 @@ class Group:
         self.settings = settings
         self.factors: list[Factors] | None = None
 
-    def learn(self, tracks: Sequence[Track], watched: Sequence[Watched], told: Sequence[Evidence], batch: Batch) -> None:
-        """One step of all units."""
+    def learn(self, seen: Sequence[tuple[Track, Watched, Evidence]], batch: Batch) -> Tensor:
+        """One step of all units; the loss of what they hold, `(*runs,)`."""
+        tracks = [track for track, _, _ in seen]
         if self.factors is None:
-            self.factors = find_factors(tracks, watched)
+            self.factors = find_factors(tracks, [watched for _, watched, _ in seen])
             if self.factors:
-                return  # the exponents were just set: what was seen belongs to others
-        evidence = {id(t): e for t, e in zip(tracks, told, strict=True)}
+                return batch.loss.detach()  # the exponents were just set: what was seen belongs to others
+        evidence = {id(track): told for track, _, told in seen}
         fixed = {id(pair.product) for pair in self.factors}
         movers = [t for t in tracks if id(t) not in fixed]
         for pair in self.factors:
             pair.orient(evidence[id(pair.product)], batch.ok)
-        self._settle(movers, tracks, batch)
+        loss = self._settle(movers, tracks, batch)
         self._move(movers, evidence, batch)
         for pair in self.factors:
             pair.balance(self.settings.balance)
             pair.again(self.settings.attempt, batch.ok)
+        return loss
+
+    def state(self) -> list[dict[str, Any]] | None:
+        """Which pairs were found and how far their search is."""
+        return None if self.factors is None else [pair.state() for pair in self.factors]
+
+    def load(self, state: list[dict[str, Any]] | None, tracks: Mapping[str, Track]) -> None:
+        """Take over a saved search; the tracks' own state is loaded afterwards."""
+        if state is None:
+            self.factors = None
+            return
+        self.factors = [Factors(tracks[s["rows"]], tracks[s["product"]]) for s in state]
+        for pair, saved in zip(self.factors, state, strict=True):
+            pair.load(saved)
 
     def _move(self, movers: Sequence[Track], evidence: dict[int, Evidence], batch: Batch) -> None:
         samples = batch.output[(0,) * len(batch.loss.shape)].numel() // max(1, self._outputs(batch))
@@ -84,7 +100,7 @@ class Group:
     def _outputs(batch: Batch) -> int:
         return batch.output.shape[-1] if batch.output.dim() > batch.loss.dim() + 1 else 1
 
-    def _settle(self, movers: Sequence[Track], tracks: Sequence[Track], batch: Batch) -> None:
+    def _settle(self, movers: Sequence[Track], tracks: Sequence[Track], batch: Batch) -> Tensor:
         """Try the grid on the batch: one more forward pass. Gradients are always taken at the free numbers."""
         s = self.settings
         tried = [Watched(t.unit, t.form, t.rounded, torch.ones_like(t.snapped)) for t in tracks]
@@ -97,6 +113,7 @@ class Group:
         snapped = torch.where(on, stay, take) & possible & s.snap
         for track in movers:
             track.keep(batch.ok, "snapped", snapped.unsqueeze(-1).expand_as(track.snapped))
+        return torch.where(movers[0].snapped.all(-1), rounded, free).to(batch.loss.dtype)
 
     def _alive(self, track: Track) -> Tensor:
         """Whether no row in use is all zero: that would end all learning through it."""

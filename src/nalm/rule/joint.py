@@ -51,13 +51,11 @@ def propose(track: Track, evidence: Evidence, ok: Tensor, samples: int, unexplai
         moved = evidence.y * (change @ f)
     effect = (evidence.probe * moved).sum(-2)
     if effect.shape[-1] == samples * evidence.uses:  # what the uses of one unit do to a sample adds up
-        effect = effect.unflatten(-1, (evidence.uses, samples)).sum(-2)
+        effect = effect.reshape(*effect.shape[:-1], evidence.uses, samples).sum(-2)
     return Proposal(change, -(evidence.delta * moved).sum((-2, -1)), effect)
 
 
-def _factored(
-    track: Track, evidence: Evidence, f: Tensor, memory: float, ok: Tensor, unexplained: Tensor
-) -> Tensor:
+def _factored(track: Track, evidence: Evidence, f: Tensor, memory: float, ok: Tensor, unexplained: Tensor) -> Tensor:
     """Curvature as a product of what the outputs and what the inputs know: (E v v')^-1 gradient (E f f')^-1."""
     moment = track.running("features", f @ f.mT / f.shape[-1], memory, ok)
     between = torch.einsum("p...on,p...qn->...oq", evidence.probe, evidence.probe)
@@ -74,7 +72,7 @@ def _block(track: Track, evidence: Evidence, f: Tensor, memory: float, ok: Tenso
     moment = track.running("exponents", torch.einsum("p...in,p...jn->...ij", flat, flat), memory, ok)
     gradient = -(evidence.delta * evidence.y) @ f.mT
     step = solve(moment, gradient.flatten(-2).unsqueeze(-1), BLOCK_DAMPING)
-    return step.squeeze(-1).unflatten(-1, gradient.shape[-2:])
+    return step.reshape(gradient.shape)
 
 
 def joint_share(proposals: Sequence[Proposal], size: Tensor, pace: float, trust: float) -> Tensor:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -13,12 +12,11 @@ from nalm.rule.between import learn_between
 from nalm.rule.curvature import loss_probes
 from nalm.rule.evidence import gather
 from nalm.rule.group import Batch, Group
+from nalm.rule.parts import Base, common_runs, make_base, others, ruled, warn_fallbacks
 from nalm.rule.settings import Settings
 from nalm.rule.track import Track
 from nalm.rule.watch import Watched, same_memory, watching
-from nalm.unit import Unit
 
-Base = torch.optim.Optimizer | Callable[[list[nn.Parameter]], torch.optim.Optimizer]
 Closure = Callable[[], tuple[Tensor, Tensor]]
 
 
@@ -48,15 +46,21 @@ class LocalGaussNewton:
     def __init__(self, model: nn.Module, base: Base | None = None, settings: Settings | None = None) -> None:
         self.settings = settings or Settings()
         self.model = model
-        self.tracks = [Track(name, unit, self.settings) for name, unit in _ruled(model)]
+        self.tracks = [Track(name, unit, self.settings) for name, unit in ruled(model)]
         if not self.tracks:
             raise ValueError(f"{type(model).__name__} contains no unit with a form, so there is nothing to train here.")
-        self.runs = _common_runs(self.tracks)
+        self.runs = common_runs([t.unit for t in self.tracks])
         rest = others(model)
-        self.base = _base(base, rest, {p for t in self.tracks for p in t.unit.parameters(recurse=False)})
-        _warn_fallbacks(model)
+        self.base = make_base(base, rest, {p for t in self.tracks for p in t.unit.parameters(recurse=False)})
+        warn_fallbacks(model)
         self.steps = 0
         self._absorbing = bool(rest)
+        self.group = Group(self.settings)
+
+    def _begin(self) -> None:
+        """Forget everything: begin from the weights the units hold."""
+        for track in self.tracks:
+            track.reset()
         self.group = Group(self.settings)
 
     def step(self, closure: Closure) -> Tensor:
@@ -67,10 +71,10 @@ class LocalGaussNewton:
                 called more than once. With a cohort of runs the loss has shape `runs`.
 
         Returns:
-            The loss before the step, detached.
+            The loss of the weights the units held before the step.
         """
-        for track in self.tracks:
-            track.refresh()
+        if any(track.changed() for track in self.tracks):
+            self._begin()
         if self.base is not None:
             self.base.zero_grad(set_to_none=True)
         watched = [track.watched(track.stacked) for track in self.tracks]
@@ -78,12 +82,11 @@ class LocalGaussNewton:
             output, loss = closure()
         self._check(output, loss)
         ok = loss.detach().isfinite() & output.detach().reshape(*self.runs, -1).isfinite().all(-1)
-        if bool(ok.any()):
-            self._learn(closure, watched, output, loss, ok)
+        held = self._learn(closure, watched, output, loss, ok) if bool(ok.any()) else loss.detach()
         self.steps += 1
-        return loss.detach()
+        return held
 
-    def _learn(self, closure: Closure, watched: list[Watched], output: Tensor, loss: Tensor, ok: Tensor) -> None:
+    def _learn(self, closure: Closure, watched: list[Watched], output: Tensor, loss: Tensor, ok: Tensor) -> Tensor:
         loss.sum().backward(retain_graph=True)  # type: ignore[no-untyped-call]
         probes = loss_probes(loss, output, len(self.runs), self.steps)
         told = gather(watched, output, probes)
@@ -94,7 +97,7 @@ class LocalGaussNewton:
                 return closure()[1]
 
         with torch.no_grad():
-            stacked = []
+            stacked, held = [], loss.detach()
             for track, one, evidence in seen:
                 if len(one.uses) == 1 and not one.uses[0].learned and same_memory(one.uses[0].y, output):
                     track.direct(evidence, ok)
@@ -104,11 +107,12 @@ class LocalGaussNewton:
                     track.stacked = True
                     stacked.append((track, one, evidence))
             if stacked:
-                self.group.learn(*zip(*stacked, strict=True), Batch(output, probes, loss, ok, evaluate))
+                held = self.group.learn(stacked, Batch(output, probes, loss, ok, evaluate))
             if self.base is not None:
                 self._base_step(ok)
             for track in self.tracks:
                 track.write()
+        return held
 
     def _base_step(self, ok: Tensor) -> None:
         assert self.base is not None
@@ -141,64 +145,17 @@ class LocalGaussNewton:
     def state_dict(self) -> dict[str, Any]:
         """Everything needed to go on bit for bit, beside the model's own state."""
         units = {t.name: t.state() for t in self.tracks}
-        return {"steps": self.steps, "units": units, "base": self.base.state_dict() if self.base else None}
+        base = self.base.state_dict() if self.base else None
+        return {"steps": self.steps, "units": units, "group": self.group.state(), "base": base}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on where `state_dict` was taken; load the model's state first."""
+        """Go on where `state_dict` was taken; the model's own state is loaded apart."""
         names = {t.name for t in self.tracks}
         if names != set(state["units"]):
             raise ValueError(f"The state belongs to units {sorted(state['units'])}, this model has {sorted(names)}.")
+        self.group.load(state["group"], {t.name: t for t in self.tracks})
         for track in self.tracks:
             track.load(state["units"][track.name])
         self.steps = int(state["steps"])
         if self.base is not None and state["base"] is not None:
             self.base.load_state_dict(state["base"])
-
-
-def is_ruled(module: nn.Module) -> bool:
-    """Whether the rule trains this module: a unit with a form that covers all its weights."""
-    return isinstance(module, Unit) and module.form is not None and set(module.weights) == module.form.weights
-
-
-def _ruled(model: nn.Module) -> Iterable[tuple[str, Unit]]:
-    for name, module in model.named_modules():
-        if is_ruled(module) and any(p.requires_grad for p in module.parameters(recurse=False)):
-            assert isinstance(module, Unit)
-            yield name, module
-
-
-def others(model: nn.Module) -> list[nn.Parameter]:
-    """The trainable parameters that the rule leaves to the base optimiser."""
-    ruled = {p for m in model.modules() if is_ruled(m) for p in m.parameters(recurse=False)}
-    return [p for p in model.parameters() if p.requires_grad and p not in ruled]
-
-
-def _base(base: Base | None, rest: list[nn.Parameter], ruled: set[nn.Parameter]) -> torch.optim.Optimizer | None:
-    if base is None:
-        return torch.optim.Adam(rest) if rest else None
-    optimiser = base if isinstance(base, torch.optim.Optimizer) else base(rest)
-    held = {p for group in optimiser.param_groups for p in group["params"]}
-    if held & ruled:
-        raise ValueError(
-            "The base optimiser holds weights of arithmetic units that the rule trains; build it over the others: "
-            "base=torch.optim.Adam(nalm.rule.others(model)), or base=torch.optim.Adam."
-        )
-    if set(rest) - held:
-        warnings.warn(f"{len(set(rest) - held)} trainable parameters are in no optimiser and stay as they are.", stacklevel=3)
-    return optimiser
-
-
-def _warn_fallbacks(model: nn.Module) -> None:
-    names = [n or type(m).__name__ for n, m in model.named_modules() if isinstance(m, Unit) and m.weights and not is_ruled(m)]
-    if names:
-        warnings.warn(
-            f"Left to the base optimiser, because they declare no form for all their weights: {', '.join(names)}.",
-            stacklevel=3,
-        )
-
-
-def _common_runs(tracks: list[Track]) -> tuple[int, ...]:
-    runs = {t.unit.runs for t in tracks}
-    if len(runs) > 1:
-        raise ValueError(f"The units of the model have different runs axes {sorted(runs)}; build them with the same runs.")
-    return runs.pop()

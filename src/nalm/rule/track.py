@@ -44,13 +44,12 @@ class Track:
         seen: running number of samples behind the moments `(*runs,)`.
     """
 
-    STATE = ("numbers", "snapped", "streak", "offset", "age", "seen")
+    STATE = ("numbers", "snapped", "streak", "offset", "age", "seen", "written")
 
     def __init__(self, name: str, unit: Unit, settings: Settings) -> None:
         assert unit.form is not None
         self.name, self.unit, self.form, self.settings = name, unit, unit.form, settings
         self.grid = self.form.grid(unit)
-        self.stacked = False
         self.reset()
 
     def reset(self) -> None:
@@ -62,14 +61,14 @@ class Track:
         self.streak = torch.zeros_like(self.snapped, dtype=torch.int64)
         self.offset = new(*runs, out)
         self.moments: dict[str, Tensor] = {}
+        self.stacked = False  # whether other units share its output
         self.age = new(runs)
         self.seen = new(runs)
         self.written = self.form.read(self.unit)
 
-    def refresh(self) -> None:
-        """Notice weights that somebody else has changed since the last step."""
-        if not torch.equal(self.form.read(self.unit), self.written):
-            self.reset()
+    def changed(self) -> bool:
+        """Whether somebody else has changed the unit's weights since the last step."""
+        return not torch.equal(self.form.read(self.unit), self.written)
 
     def write(self) -> None:
         """Store in the unit what its forward pass uses."""
@@ -101,7 +100,11 @@ class Track:
     def state(self) -> dict[str, Any]:
         """Everything to remember, as tensors."""
         own = {name: getattr(self, name).clone() for name in self.STATE}
-        return {**own, "moments": {name: moment.clone() for name, moment in self.moments.items()}}
+        return {
+            **own,
+            "stacked": self.stacked,
+            "moments": {name: moment.clone() for name, moment in self.moments.items()},
+        }
 
     # -- steps ---------------------------------------------------------------------------------------------------
 
@@ -189,7 +192,7 @@ class Track:
                 raise ValueError(f"{self.name}.{name}: saved {tuple(new.shape)}, this unit needs {tuple(old.shape)}.")
             setattr(self, name, new.to(old).clone())
         self.moments = {name: moment.to(self.numbers).clone() for name, moment in state["moments"].items()}
-        self.written = self.form.read(self.unit)
+        self.stacked = bool(state["stacked"])
 
 
 def _aligned(runs: Tensor, like: Tensor) -> Tensor:
