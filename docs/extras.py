@@ -110,23 +110,27 @@ PUBLISHED_GOLD = {
     ("RealNPU", "1/a"): (1.15267e12, 2.04635e9, 4.90999e5, 55.2453, 5.58990e-03),
     ("RealNPU", "1/a of a, b"): (1.31033e12, 3.46341e9, 1.11502e6, 132.186, 1.34504e-02),
     ("RealNPU", "a/b"): (2531.39, 401.334, 8.68508, 0.0969411, 9.81353e-04),
+    ("ProductUnit", "1/a"): (0.301720, 8.1218e-04, 1.4325e-05, 8.9406e-08, 9.2670e-10),
+    ("ProductUnit", "1/a of a, b"): (0.183588, 4.0769e-03, 1.2593e-05, 7.4592e-08, 1.0549e-09),
+    ("ProductUnit", "a/b"): (1.6491e-09, 5.8930e-10, 3.2669e-10, 2.7454e-10, 3.6360e-10),
     ("NMRU", "1/a"): (3.6691e-03, 4.1852e-05, 2.4432e-07, 1.4383e-09, 4.5320e-11),
     ("NMRU", "1/a of a, b"): (2.8079e-03, 9.1489e-06, 5.6766e-08, 7.0893e-09, 3.3651e-11),
     ("NMRU", "a/b"): (0.0327289, 8.9558e-05, 4.3995e-07, 1.8147e-08, 1.8490e-11),
 }
+GOLD_LABELS = {"NRU": "NRU", "NMRU": "NMRU", "RealNPU": "Real NPU", "ProductUnit": "Real NPU, ε = 0"}
 GOLD_TASKS = {"1/a": ("inverse", 1), "1/a of a, b": ("inverse", 2), "a/b": ("div", 2)}
 
 
 def gold_errors() -> str:
     """Test errors of ideal weights by range: the figure, and a table beside the published values."""
     panels = {
-        task: {unit: {top: gold_error(unit, *spec, near_zero(top)) for top in GOLD_TOPS} for unit in GOLD}
+        task: {GOLD_LABELS[unit]: {top: gold_error(unit, *spec, near_zero(top)) for top in GOLD_TOPS} for unit in GOLD}
         for task, spec in GOLD_TASKS.items()
     }
     picture = _picture(draw_lines(panels, "c of U[0,c)", "Test error"), "division-gold.svg", "Errors of ideal weights")
     lines = [
-        [unit, task, *(f"{panels[task][unit][top]:.1e} ({p:.1e})" for top, p in zip(TOPS, published, strict=True))]
-        for (unit, task), published in PUBLISHED_GOLD.items()
+        [label, task, *(f"{panels[task][label][top]:.1e} ({p:.1e})" for top, p in zip(TOPS, published, strict=True))]
+        for (label, task), published in (((GOLD_LABELS[u], t), p) for (u, t), p in PUBLISHED_GOLD.items())
     ]
     return f"{picture}\n\n{_table(['unit', 'task', *(f'U[0,{top:g})' for top in TOPS)], lines)}"
 

@@ -14,6 +14,7 @@ from nalm.task import SAMPLES
 from nalm.tasks.arithmetic import SingleModule
 from nalm.uniforms import Stream, uniforms
 from nalm.unit import Unit
+from nalm.units.classic import ProductUnit
 from nalm.units.division import NMRU, NRU
 from nalm.units.npu import RealNPU
 
@@ -69,8 +70,12 @@ GOLD: dict[str, tuple[type[Unit], Mapping[tuple[str, int], Mapping[str, list[flo
             ("div", 2): {"W": [1, -1], "g": [1, 1]},
         },
     ),
+    "ProductUnit": (
+        ProductUnit,
+        {("inverse", 1): {"W": [-1]}, ("inverse", 2): {"W": [-1, 0]}, ("div", 2): {"W": [1, -1]}},
+    ),
 }
-"""Ideal weights by unit and (operation, inputs)."""
+"""Ideal weights by unit and (operation, inputs). The product unit is a Real NPU without epsilon."""
 
 
 def gold_unit(unit: str, operation: str, inputs: int) -> Unit:
