@@ -62,7 +62,7 @@ LONG_STUDY = Study(
             every=20_000,
         ),
     ),
-    seeds=5,
+    seeds=3,
     published={("MLP (100)", "×"): Published(0.0, source=PAPER)},
     notes=("Fewer seeds than the published 25.",),
 )
