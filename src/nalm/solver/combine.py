@@ -34,7 +34,7 @@ def combinations(features: Sequence[Formula], values: Array, target: Array, rows
         if whole is None and step == 1.0:
             whole = snap(A, b)
         if whole is not None and _plausible(A, b, whole):
-            yield _grid_sum(features, whole)
+            yield grid_sum(features, whole)
     support = np.abs(fitted) * size > NEGLIGIBLE * np.max(np.abs(fitted) * size)
     if support.any() and not support.all():
         fitted = np.zeros_like(fitted)
@@ -43,7 +43,7 @@ def combinations(features: Sequence[Formula], values: Array, target: Array, rows
         yield from _with_factor(features, fitted, support)
 
 
-def _grid_sum(features: Sequence[Formula], weights: Array) -> Formula:
+def grid_sum(features: Sequence[Formula], weights: Array) -> Formula:
     return total((Fraction(float(w)).limit_denominator(2), f) for w, f in zip(weights, features, strict=True) if w)
 
 

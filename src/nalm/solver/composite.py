@@ -1,7 +1,7 @@
 """Everything at once but for one or two trees: `c * prod(x_i ** e_i) * u ** f * v ** g`, and `sum(w_i * x_i) + c * u`.
 
-The part that is linear in all inputs (in the logarithms, for products) is projected out once; what is left of the target
-is then compared with what is left of thousands of small trees, one by one and in pairs, in two matrix products.
+The part that is linear in all inputs (in the logarithms, for products) is projected out once; what is left of the
+target is then compared with what is left of thousands of small trees, one by one and in pairs, in two matrix products.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from .formula import ONE, Formula, Input, Product, Sum, inputs, product, total
 
 
 def edits(formula: Formula, columns: int) -> Iterator[Formula]:
-    """One coefficient or exponent changed by a step, one input swapped, one input multiplied in, divided out or added."""
+    """A coefficient or exponent changed by a step, an input swapped, an input multiplied in, divided out or added."""
     yield from _inside(formula, columns)
     for i in range(columns):
         for exponent in (1, -1):

@@ -24,7 +24,7 @@ FREE_REAL = 3
 
 
 def product_of_sums(problem: Problem, k: int = 2, starts: int = 8, affine: bool = False) -> Iterator[Formula | None]:
-    """Formulas `prod_k(sum_i(w_ki * x_i))` of the target and of its reciprocal; `affine` adds a constant to each sum."""
+    """Formulas `prod_k(sum_i(w_ki * x_i))` of the target and its reciprocal; `affine` adds a constant to each sum."""
     table, terms = _table(problem, affine)
     if len(table) < 2 * table.shape[1] * (k if k < 3 else 1) + 4:
         return
@@ -54,8 +54,7 @@ def quotient_of_sums(problem: Problem, affine: bool = False) -> Iterator[Formula
         return
     above, below = (np.linalg.lstsq(triangle, part, rcond=None)[0] for part in np.split(rows[-1], 2))
     for top, bottom, scale in _gauged([above, below], exponents=(1, -1)):
-        for formula in _assembled([top, bottom], (1, -1), scale, terms):
-            yield formula
+        yield from _assembled([top, bottom], (1, -1), scale, terms)
 
 
 def _table(problem: Problem, affine: bool) -> tuple[Array, list[Formula]]:
@@ -90,7 +89,7 @@ class _Whitened:
                 start = self._spectral_start(k, rng, start)
             factors, error = minimise(self.features, self.target, self.rows, start)
             if error < 1e-3:
-                weights = np.linalg.lstsq(self.triangle, factors.T, rcond=None)[0].T
+                weights: Array = np.asarray(np.linalg.lstsq(self.triangle, factors.T, rcond=None)[0].T, np.float64)
                 weights[0] *= self.height
                 yield weights
 
@@ -105,7 +104,7 @@ class _Whitened:
         if np.mean(values * self.target) < 0:
             start[0] = -start[0]
         size = np.sqrt(np.mean(values**2)) or 1.0
-        return start * (np.sqrt(np.mean(self.target**2)) / size) ** (1 / len(start))
+        return np.asarray(start * (np.sqrt(np.mean(self.target**2)) / size) ** (1 / len(start)))
 
     def _spectral_start(self, k: int, rng: np.random.Generator, otherwise: Array) -> Array:
         """Inputs that sway log|y| span the factors: a fit inside their top-k eigenspace, from 20 cheap starts."""

@@ -38,7 +38,7 @@ BINARY = (Op.PLUS, Op.MINUS, Op.TIMES, Op.OVER, Op.UNDER)
 
 @dataclass(frozen=True, eq=False)
 class Trees:
-    """Many trees: values and error bounds at the probes `(N, m)`, how each was made, and where their numbering starts."""
+    """Many trees: values and error bounds at the probes `(N, m)`, how each was made."""
 
     values: Array
     errors: Array
@@ -120,11 +120,11 @@ def _sound(trees: Trees) -> NDArray[np.bool_]:
     with np.errstate(all="ignore"):
         finite = np.isfinite(trees.values).all(axis=1) & (np.abs(trees.values).max(axis=1) < 1e150)
         clear = np.abs(trees.values) > 8 * trees.errors
-    return finite & (clear.sum(axis=1) * 2 > trees.values.shape[1])
+    return np.asarray(finite & (clear.sum(axis=1) * 2 > trees.values.shape[1]))
 
 
 def keys(values: Array) -> NDArray[np.uint64]:
-    """A hash of the first three values at float32 precision: equal for equal functions, whatever the order of rounding."""
+    """A hash of the first three values at float32 precision: equal for equal functions, however they were rounded."""
     bits = np.ascontiguousarray(values[:, :3].astype(np.float32)).view(np.uint32).astype(np.uint64)
     mixed = np.zeros(len(values), np.uint64)
     for column, odd in enumerate((0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9)[: bits.shape[1]]):

@@ -10,13 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-
-if TYPE_CHECKING:
-    import sympy
 
 Array: TypeAlias = NDArray[np.float64]
 Number: TypeAlias = Fraction | float
@@ -57,8 +54,8 @@ ONE = Constant(Fraction(1))
 def total(terms: Iterable[tuple[Number, Formula]]) -> Formula:
     """The sum of `coefficient * term`, with nested sums opened and equal terms collected.
 
-    >>> show(total([(Fraction(1), Input(0)), (Fraction(-2), Input(1)), (Fraction(0), Input(2))]))
-    'x0 - 2*x1'
+    >>> total([(Fraction(3), ONE), (Fraction(-2), ONE)])
+    Constant(value=Fraction(1, 1))
     """
     collected: dict[Formula, Number] = {}
     for coefficient, term in _opened_terms(terms):
@@ -86,8 +83,8 @@ def _opened_terms(terms: Iterable[tuple[Number, Formula]]) -> Iterator[tuple[Num
 def product(factors: Iterable[tuple[Formula, Fraction | int]]) -> Formula:
     """The product of `factor ** exponent`, with nested products opened and coefficients moved to the front.
 
-    >>> show(product([(Input(0), 1), (Input(1), -2)]))
-    'x0/x1**2'
+    >>> product([(product([(Input(0), 2)]), 3)])
+    Product(factors=((Input(index=0), Fraction(6, 1)),))
     """
     collected: dict[Formula, Fraction] = {}
     coefficient: Number = Fraction(1)
@@ -156,7 +153,7 @@ def _raised(base: Array, exponent: Fraction) -> Array:
 
 
 def gradients(formula: Formula, X: Array) -> tuple[Array, Array, Array]:
-    """Values `(n,)`, derivatives by the inputs `(n, d)` and by the real constants `(n, k)` in `real_constants` order."""
+    """Values `(n,)` and derivatives by the inputs `(n, d)` and by the `real_constants` `(n, k)`."""
     by_input = np.zeros_like(X)
     by_constant: list[Array] = []
     with np.errstate(all="ignore"):
@@ -222,6 +219,17 @@ def _replaced(formula: Formula, values: Iterator[Number]) -> Formula:
             return Product(tuple((_replaced(f, values), e) for f, e in factors))
 
 
+def simplified(formula: Formula) -> Formula:
+    """The same formula with coefficients of 1 dropped and nested sums and products opened."""
+    match formula:
+        case Sum(terms):
+            return total((c, simplified(t)) for c, t in terms)
+        case Product(factors):
+            return product((simplified(f), e) for f, e in factors)
+        case _:
+            return formula
+
+
 def size(formula: Formula) -> int:
     """How much there is to read: one for each input, each number other than ±1 and each exponent other than ±1."""
     match formula:
@@ -246,30 +254,3 @@ def inputs(formula: Formula) -> frozenset[int]:
             return frozenset().union(*(inputs(term) for _, term in terms))
         case Product(factors):
             return frozenset().union(*(inputs(factor) for factor, _ in factors))
-
-
-def to_sympy(formula: Formula, symbols: Sequence[sympy.Symbol]) -> sympy.Expr:
-    """The formula over SymPy symbols; fractions stay exact, fitted constants become floats."""
-    import sympy
-
-    def number(value: Number) -> Any:
-        return sympy.Rational(value.numerator, value.denominator) if isinstance(value, Fraction) else sympy.Float(value)
-
-    match formula:
-        case Input(index):
-            return symbols[index]
-        case Constant(value):
-            return number(value)
-        case Sum(terms):
-            return sympy.Add(*(number(c) * to_sympy(t, symbols) for c, t in terms))
-        case Product(factors):
-            return sympy.Mul(*(to_sympy(f, symbols) ** number(e) for f, e in factors))
-
-
-def show(formula: Formula, names: Sequence[str] | None = None) -> str:
-    """The formula as text, with inputs `x0, x1, ...` unless names are given."""
-    import sympy
-
-    width = max(inputs(formula), default=-1) + 1
-    labels = [f"x{i}" for i in range(width)] if names is None else names
-    return str(to_sympy(formula, [sympy.Symbol(label) for label in labels]))

@@ -23,6 +23,7 @@ from .formula import (
     gradients,
     inputs,
     real_constants,
+    simplified,
     size,
     total,
     with_constants,
@@ -123,7 +124,7 @@ def with_exact_constants(formula: Formula, spread: Array) -> Iterator[Formula]:
     nearest = [rational(value, deviation) for value, deviation in zip(values, spread, strict=True)]
     if any(exact is not None for exact in nearest):
         chosen: list[Number] = [v if exact is None else exact for v, exact in zip(values, nearest, strict=True)]
-        yield with_constants(formula, chosen)
+        yield simplified(with_constants(formula, chosen))
     if len(values) > 1 and (shared := _with_shared_factor(formula, dict(zip(values, spread, strict=True)))) != formula:
         yield shared
     yield formula

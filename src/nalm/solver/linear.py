@@ -61,7 +61,7 @@ def sparse_weights(A: Array, b: Array, seed: int = 0) -> list[Array]:
     then the same in the box [0, 1] and [-1, 1], which recovers dense subsets as well.
     """
     rng = np.random.default_rng(seed)
-    starts = [np.ones(A.shape[1]), *(rng.uniform(0.5, 1.5, A.shape[1]) for _ in range(2))]
+    starts: list[Array] = [np.ones(A.shape[1]), *rng.uniform(0.5, 1.5, (2, A.shape[1]))]
     guesses = [_reweighted_minimum_norm(A, b, start) for start in starts]
     guesses += [found for box in ((0, 1), (-1, 1), (None, None)) if (found := _smallest_sum(A, b, box)) is not None]
     return guesses
@@ -82,7 +82,7 @@ def _reweighted_minimum_norm(A: Array, b: Array, start: Array) -> Array:
 
 def _smallest_sum(A: Array, b: Array, box: tuple[int | None, int | None]) -> Array | None:
     """min ||w||_1 with |A w - b| <= delta and w in the box, as a linear program over the two signs of w."""
-    rows, columns = A.shape
+    columns = A.shape[1]
     delta = 1e-6 * np.abs(A).sum(axis=1)
     high = box[1]
     negative = (0, 0) if box[0] == 0 else (0, high)

@@ -20,7 +20,7 @@ def minimise(features: Array, target: Array, rows: Array, start: Array, most: in
         rows: weights of the rows `(n,)`.
     """
     factors = balanced(start)
-    damping, history = 1e-2, []
+    damping, history = 1e-2, list[float]()
     height = float(np.sum((rows * target) ** 2)) or 1.0
     forms, misfit = _misfit(features, target, rows, factors)
     loss = float(misfit @ misfit)
@@ -34,7 +34,7 @@ def minimise(features: Array, target: Array, rows: Array, start: Array, most: in
         while damping < 1e12 and not moved:
             step = _damped_step(curvature, slope, damping)
             trial = factors + step.reshape(factors.shape)
-            trial_forms, trial_misfit = _misfit(features, target, rows, trial)
+            trial_misfit = _misfit(features, target, rows, trial)[1]
             trial_loss = float(trial_misfit @ trial_misfit)
             moved = trial_loss < loss
             damping = damping / 5 if moved else damping * 4

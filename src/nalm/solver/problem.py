@@ -20,7 +20,7 @@ FEWEST_ROWS = 5
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Inputs `X` `(n, d)`, target `y` `(n,)`, both float64, and the relative noise of `y` (0: float32 rounding only)."""
+    """Inputs `X` `(n, d)`, target `y` `(n,)`, both float64, and the relative noise of `y` (0: rounding only)."""
 
     X: Array
     y: Array
@@ -33,7 +33,7 @@ class Problem:
 
     @property
     def columns(self) -> int:
-        return self.X.shape[1]
+        return int(self.X.shape[1])
 
     @property
     def limit(self) -> float:
@@ -115,7 +115,7 @@ def checked(X: Any, y: Any, *, noise: float | None = None, seed: int = 0) -> Pro
 
 
 def column_names(X: Any, names: Sequence[str] | None, columns: int) -> list[str]:
-    """The names given, else those of a DataFrame, else `x0, x1, ...`; they must be as many as the columns and distinct."""
+    """The names given, else those of a DataFrame, else `x0, x1, ...`; one for each column, all distinct."""
     given = names if names is not None else getattr(X, "columns", None)
     if given is None:
         return [f"x{i}" for i in range(columns)]

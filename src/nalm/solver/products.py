@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from .forest import Indices
 from .formula import Array, Formula, Input, Product, Sum, product, total
 from .linear import least_squares, parity, snap, sparse_weights
 from .problem import Problem
@@ -61,7 +62,7 @@ def _exponents(logs: Array, target: Array, seed: int) -> Iterator[tuple[Fraction
             yield tuple(Fraction(int(w)) for w in snapped)
 
 
-def _signed(X: Array, y: Array, exponents: dict[int, Fraction], signs: Array) -> Iterator[Formula]:
+def _signed(X: Array, y: Array, exponents: dict[int, Fraction], signs: Indices) -> Iterator[Formula]:
     """The product with its coefficient, and with the ±1 columns that explain the sign of the target."""
     factors = {i: e for i, e in exponents.items() if e}
     if any(e.denominator > 1 and np.any(X[:, i] < 0) for i, e in factors.items()):

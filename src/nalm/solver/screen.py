@@ -44,4 +44,4 @@ def _strength(z: Array, target: Array) -> Array:
     score = fitted[:columns].copy()
     np.maximum.at(score, i, fitted[columns:])
     np.maximum.at(score, j, fitted[columns:])
-    return score
+    return np.asarray(score)

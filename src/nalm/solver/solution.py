@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .formula import Array, evaluate, to_sympy
+from .formula import Array, evaluate
 from .judge import Candidate, Status
+from .notation import to_sympy
 
 if TYPE_CHECKING:
     from nalm.expression import Expression

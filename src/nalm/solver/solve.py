@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .approximate import approximations
 from .bits import SPARE_BITS, description_bits, evidence_bits
 from .clean import renumbered, set_aside
 from .elsewhere import agrees_elsewhere
@@ -36,7 +37,7 @@ def solve(
         X: a table of numbers, `(rows, columns)`; the column names of a DataFrame become symbols.
         y: one number for each row.
         names: symbols for the columns, instead of x0, x1, ... or a DataFrame's own.
-        noise: relative noise of y, 0 for none; None if unknown, then exactness is tried first and noise estimated after.
+        noise: relative noise of y, 0 for none; None if unknown: then exactness is tried first and noise after it.
         effort: "quick", "normal" or "high".
         like: a unit or `Chain` whose grid weights are to be filled; the search keeps to what it can compute.
         seed: the same seed gives the same answer.
@@ -103,8 +104,7 @@ def _verdict(problem: Problem, tried: list[Candidate]) -> tuple[Candidate, Statu
     """The best candidate and what may be said of it."""
     found = [c for c in tried if c.found]
     if not found:
-        fallback = judge(problem, Constant(float(np.mean(problem.y))), "constant")
-        return min([*tried, fallback], key=lambda c: c.relative_error), Status.NONE, []
+        return min([*tried, *approximations(problem)], key=lambda c: c.relative_error), Status.NONE, []
     chosen = min(found, key=lambda c: (len(c.constants), c.complexity))
     rivals = [c for c in found if c.complexity <= chosen.complexity + 1 and len(c.constants) <= len(chosen.constants)]
     if not all(agrees_elsewhere(problem, chosen.formula, rival.formula) for rival in rivals):

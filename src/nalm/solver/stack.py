@@ -1,7 +1,7 @@
 """A found formula as a real stack of published units with grid weights, to be put into a network.
 
-Sums become NAU layers, products NMU layers (NRU where something divides). A weight of 2 or an exponent of 3 is that many
-copies of a wire; the number 1 is a product of nothing.
+Sums become NAU layers, products NMU layers (NRU where something divides). A weight of 2 or an exponent of 3 is that
+many copies of a wire; the number 1 is a product of nothing.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def _fraction(value: Fraction | float) -> Fraction:
 def _scaled_sum(terms: list[tuple[Fraction, Formula]]) -> Formula:
     scale = math.lcm(*(c.denominator for c, _ in terms))
     whole = Sum(tuple((c * scale, t) for c, t in terms))
-    if max(scale, *(abs(c * scale) for c, _ in terms)) > MOST_COPIES:
+    if max([scale, *(int(abs(c * scale)) for c, _ in terms)]) > MOST_COPIES:
         raise NoStackError("its coefficients are too large to be copies of a wire")
     if scale == 1:
         return whole

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from .combine import _grid_sum, combinations
+from .combine import combinations, grid_sum
 from .formula import ONE, Array, Formula, Input, product
 from .linear import snap, sparse_weights
 from .link import IDENTITY, usable_links
@@ -35,17 +35,17 @@ def sparse_sums(values: Array, target: Array, features: list[Formula], seed: int
     scale = np.max(np.abs(values)) or 1.0
     for guess in sparse_weights(values / scale, target / scale, seed):
         if np.all(np.abs(guess - np.round(guess)) < 0.2) and np.any(np.round(guess)):
-            yield _grid_sum(features, np.round(guess))
+            yield grid_sum(features, np.round(guess))
         support = np.flatnonzero(np.abs(guess) > 0.2 * np.max(np.abs(guess)))
         if 0 < len(support) <= len(target) - 2:
             weights = np.zeros(len(features))
             weights[support] = snap(values[:, support], target)
             if np.all(np.isfinite(weights)):
-                yield _grid_sum(features, weights)
+                yield grid_sum(features, weights)
 
 
 def sum_of_powers(problem: Problem) -> Iterator[Formula | None]:
-    """Formulas `T(y) = sum(w_i * x_i ** p) (+ constant)`: lenses, resistors, norms, any subset of any number of inputs."""
+    """Formulas `T(y) = sum(w_i * x_i ** p) (+ constant)`: lenses, resistors, norms, any subset of the inputs."""
     if problem.rows < problem.columns + 3:
         return
     for power in POWERS:

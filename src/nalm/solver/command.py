@@ -1,0 +1,110 @@
+"""The command `nalm solve`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def solve_command(
+    data: Annotated[Path, typer.Argument(help="A CSV, TSV or Parquet file with named columns.")],
+    target: Annotated[str, typer.Option(help="The column to explain.")],
+    noise: Annotated[float | None, typer.Option(help="Relative noise of the target; leave out if unknown.")] = None,
+    effort: Annotated[str, typer.Option(help="quick, normal or high.")] = "normal",
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON only.")] = False,
+    export: Annotated[Path | None, typer.Option(help="Write the formula as a Python function to this file.")] = None,
+    onnx: Annotated[Path | None, typer.Option(help="Write the formula as an ONNX model to this file.")] = None,
+) -> None:
+    """Find the exact formula behind a table of numbers, or say that there is none in the shapes known."""
+    from rich.console import Console
+
+    from .solve import solve
+    from .table import candidate_table, python_function, read_table
+
+    console = Console(stderr=as_json)
+    try:
+        X, y, names = read_table(data, target)
+        with console.status("reading") as status:
+            solution = solve(
+                X, y, names=names, noise=noise, effort=effort, report=lambda shape: status.update(f"trying: {shape}")
+            )
+    except (ValueError, OSError, ImportError) as error:
+        console.print(f"[red]{type(error).__name__}[/red]: {error}", highlight=False, markup=True)
+        raise typer.Exit(2) from None
+    if export is not None:
+        export.write_text(python_function(solution), encoding="utf-8")
+    if onnx is not None:
+        write_onnx(solution, onnx)
+    if as_json:
+        print(json.dumps(as_record(solution, target), ensure_ascii=False, indent=1))
+        return
+    _print(console, solution, target, [file for file in (export, onnx) if file])
+    console.print(candidate_table(solution))
+
+
+def as_record(solution: object, target: str) -> dict[str, object]:
+    """A solution as plain data for JSON."""
+    from .solution import Solution
+
+    assert isinstance(solution, Solution)
+    return {
+        "target": target,
+        "formula": str(solution.expression),
+        "latex": solution.expression.latex(),
+        "status": str(solution.status),
+        "backward_error": solution.evidence.backward_error,
+        "samples": solution.evidence.samples,
+        "noise": solution.evidence.noise,
+        "constants": [{"value": value, "deviation": spread} for value, spread in solution.evidence.constants],
+        "notes": list(solution.evidence.notes),
+        "seconds": solution.seconds,
+        "candidates": solution.candidates,
+    }
+
+
+def _print(console: object, solution: object, target: str, written: list[Path]) -> None:
+    from rich.console import Console
+    from rich.text import Text
+
+    from .solution import Solution
+
+    assert isinstance(console, Console)
+    assert isinstance(solution, Solution)
+    console.print(Text(f"{target} = {solution.expression}", style="bold"))
+    evidence = solution.evidence
+    console.print(
+        Text(
+            f"{solution.status}; backward error {evidence.backward_error:.2g}, {evidence.samples} rows, "
+            f"{solution.seconds:.2f} s"
+        )
+    )
+    for value, spread in evidence.constants:
+        console.print(Text(f"constant {value:.8g} ± {spread:.1g}"))
+    for note in evidence.notes:
+        console.print(Text(f"note: {note}"))
+    for file in written:
+        console.print(Text(f"written: {file}"))
+
+
+def write_onnx(solution: object, file: Path) -> None:
+    """The formula as an ONNX model from `(rows, columns)` to `(rows, 1)`."""
+    import torch
+
+    from .solution import Solution
+
+    assert isinstance(solution, Solution)
+    function = solution.expression.torch()
+
+    class Formula(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return function(x)
+
+    rows = torch.export.Dim("rows")
+    example = (torch.ones(2, len(solution.names)),)
+    program = torch.onnx.export(Formula(), example, dynamo=True, dynamic_shapes=({0: rows},), verbose=False)
+    if program is None:
+        raise ImportError("writing ONNX needs onnx and onnxscript: pip install 'nalm[onnx]'")
+    program.save(str(file))

@@ -1,0 +1,43 @@
+"""Formulas in SymPy and as text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from .formula import Constant, Formula, Input, Number, Product, Sum, inputs
+
+if TYPE_CHECKING:
+    import sympy
+
+
+def to_sympy(formula: Formula, symbols: Sequence[sympy.Symbol]) -> sympy.Expr:
+    """The formula over SymPy symbols; fractions stay exact, fitted constants become floats."""
+    import sympy
+
+    def number(value: Number) -> Any:
+        return sympy.Rational(value.numerator, value.denominator) if isinstance(value, Fraction) else sympy.Float(value)
+
+    match formula:
+        case Input(index):
+            return symbols[index]
+        case Constant(value):
+            return number(value)
+        case Sum(terms):
+            return sympy.Add(*(number(c) * to_sympy(t, symbols) for c, t in terms))
+        case Product(factors):
+            return sympy.Mul(*(to_sympy(f, symbols) ** number(e) for f, e in factors))
+
+
+def show(formula: Formula, names: Sequence[str] | None = None) -> str:
+    """The formula as text, with inputs `x0, x1, ...` unless names are given.
+
+    >>> show(Product(((Input(0), Fraction(1)), (Input(1), Fraction(-2)))))
+    'x0/x1**2'
+    """
+    import sympy
+
+    width = max(inputs(formula), default=-1) + 1
+    labels = [f"x{i}" for i in range(width)] if names is None else names
+    return str(to_sympy(formula, [sympy.Symbol(label) for label in labels]))
