@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .code import Code, Names, Place
+from .maths import FUNCTIONS
 from .printer import constant, fma, instruction, negated
 from .schedule import Loop
 from .text import BITS, FLOATS, LANES, splat
@@ -22,20 +23,31 @@ def emit_rows(code: Code, loop: Loop, place: Place, lanes: tuple[str, str]) -> N
     sums = {value: w.slot() for value in loop.sums}
     for slot in sums.values():
         w.store("zeroinitializer", slot)
-    with w.loop(0, place.length, LANES) as s:
-        names = dict(fixed)
-        mask = _mask(code, place, s)
+    blocks = _blocks(code, loop)
+    with w.loop(0, place.length, blocks * LANES) as first:
+        places = [w.op(f"add i64 {first}, {i * LANES}") for i in range(blocks)]
+        masks = [_mask(code, place, s, blocks) for s in places]
+        names = [dict(fixed) for _ in places]
         for value in loop.ordered:
-            names[value] = instruction(w, value, [_row(code, a, names, place, s) for a in value.args])
-            if value in code.layout.rows and value not in vectors:
-                code.keep(value, names[value], _row_address(code, value, place, s))
-        for value in dict.fromkeys(vectors):
-            name = _masked(code, _row(code, value, names, place, s), mask)
-            code.keep(value, name, _row_address(code, value, place, s))
-        for value, slot in sums.items():
-            _accumulate(code, value, slot, [_masked(code, _row(code, a, names, place, s), mask) for a in value.args])
+            for own, s in zip(names, places, strict=True):
+                own[value] = instruction(w, value, [_row(code, a, own, place, s) for a in value.args])
+                if value in code.layout.rows and value not in vectors:
+                    code.keep(value, own[value], _row_address(code, value, place, s))
+        for own, s, mask in zip(names, places, masks, strict=True):
+            for value in dict.fromkeys(vectors):
+                name = _masked(code, _row(code, value, own, place, s), mask)
+                code.keep(value, name, _row_address(code, value, place, s))
+            for value, slot in sums.items():
+                args = [_masked(code, _row(code, a, own, place, s), mask) for a in value.args]
+                _accumulate(code, value, slot, args)
     for value, slot in sums.items():
         _give(code, value, code.horizontal(w.load(slot)), lanes)
+
+
+def _blocks(code: Code, loop: Loop) -> int:
+    """How many blocks of samples go side by side: two where long chains of operations leave the machine waiting."""
+    slow = any(value.op in FUNCTIONS for value in loop.values)
+    return 2 if slow and code.samples > LANES else 1
 
 
 def _row(code: Code, value: Value, names: Names, place: Place, s: str) -> str:
@@ -59,9 +71,9 @@ def _row_address(code: Code, value: Value, place: Place, s: str) -> str:
     return code.w.at(code.row_start(buffer, unit, place.chunk), s)
 
 
-def _mask(code: Code, place: Place, s: str) -> str | None:
+def _mask(code: Code, place: Place, s: str, blocks: int) -> str | None:
     """Which lanes of a block are samples at all; None if all are."""
-    if code.samples % LANES == 0:
+    if code.samples % (blocks * LANES) == 0:
         return None
     w = code.w
     left = w.op(f"sub i64 {code.samples}, {w.op(f'add i64 {place.chunk}, {s}')}")
