@@ -4,6 +4,7 @@ Every published Neural Arithmetic Logic Module as a drop-in PyTorch layer (`nalm
 with two lines (`nalm.guide`), exact reading of what was learned (`nalm.read`), the formula of a table (`nalm.solve`).
 """
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 from nalm.expression import Expression as Expression
@@ -55,12 +56,15 @@ from nalm.weight import Weight as Weight
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from nalm.solver.solve import solve as solve
+    from nalm.regressor import ArithmeticRegressor as ArithmeticRegressor
+    from nalm.rule import LocalGaussNewton as LocalGaussNewton
+    from nalm.solver import solve as solve
+
+# imported on first use: layers need neither scipy nor scikit-learn
+_LATER = {"solve": "nalm.solver", "ArithmeticRegressor": "nalm.regressor", "LocalGaussNewton": "nalm.rule"}
 
 
 def __getattr__(name: str) -> Any:
-    if name == "solve":  # on first use: it needs scipy, which layers do not
-        from nalm.solver.solve import solve
-
-        return solve
+    if name in _LATER:
+        return getattr(importlib.import_module(_LATER[name]), name)
     raise AttributeError(f"module 'nalm' has no attribute {name!r}")

@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from nalm.cli import keep, landscape, look, speed, train
+from nalm.cli import keep, landscape, look, solve, speed, train
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -18,7 +18,7 @@ app = typer.Typer(
     "solve a table of numbers for its exact formula.",
     epilog="Start with `nalm list`, then try `nalm run single-module/mul --quick` and `nalm show` with the same words.",
 )
-for module in (look, train, keep, speed, landscape):
+for module in (look, train, keep, speed, landscape, solve):
     module.register(app)
 
 
