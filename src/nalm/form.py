@@ -39,14 +39,14 @@ def write_weight(unit: Any, weight: Weight, value: Tensor) -> None:
 
 def _inverted(weight: Weight, value: Tensor) -> list[Tensor]:
     """Raw parameters of any value between the ends of the grid, by bisection along the line between the two ends."""
-    grid = weight.grid or (0.0, 1.0)
+    grid, value = weight.grid or (0.0, 1.0), value.double()
     ends = [weight.link.raw(torch.full_like(value, end)) for end in (min(grid), max(grid))]
 
     def point(share: Tensor) -> list[Tensor]:
         return [torch.lerp(a, b, share) for a, b in zip(*ends, strict=True)]
 
     low, high = torch.zeros_like(value), torch.ones_like(value)
-    for _ in range(40):
+    for _ in range(50):
         middle = (low + high) / 2
         below = weight.link.value(*point(middle)) < value
         low, high = torch.where(below, middle, low), torch.where(below, high, middle)

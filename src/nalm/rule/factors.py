@@ -91,12 +91,12 @@ class Factors:
         sign = 1 - 2 * torch.nn.functional.one_hot(first, self.rows.numbers.shape[-2]).to(self.rows.numbers)
         self.rows.keep(turn, "numbers", self.rows.numbers * sign.unsqueeze(-1))
 
-    def balance(self, pace: float) -> None:
+    def balance(self, pace: float, ok: Tensor) -> None:
         """Rows that feed one product are defined up to scale only: let their largest coefficients become equal."""
         size = self.rows.numbers.abs().amax(-1, keepdim=True).clamp(min=1e-12).log()
         used = (self.product.numbers != 0).any(-2).to(size).unsqueeze(-1)
         mean = (used * size).sum(-2, keepdim=True) / used.sum(-2, keepdim=True).clamp(min=1)
-        self.rows.numbers = self.rows.numbers * (-pace * used * (size - mean)).exp()
+        self.rows.keep(ok, "numbers", self.rows.numbers * (-pace * used * (size - mean)).exp())
 
     def again(self, patience: int, ok: Tensor) -> None:
         """Begin a new attempt where no grid point was found in time; later rounds take longer."""

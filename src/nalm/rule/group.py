@@ -67,7 +67,7 @@ class Group:
         loss = self._settle(movers, tracks, batch)
         self._move(movers, evidence, batch)
         for pair in self.factors:
-            pair.balance(self.settings.balance)
+            pair.balance(self.settings.balance, batch.ok)
             pair.again(self.settings.attempt, batch.ok)
         return loss
 

@@ -18,7 +18,7 @@ class Settings:
         attempt: steps after which a product of sums that found no grid point begins anew.
         snap: whether grid points are used at all.
         decisive: a grid point that is this many times better, or worse, is taken, or left, at once.
-        patience: and one that is merely not worse, or worse, after this many steps in a row.
+        patience: and one that is merely not worse, or worse, when so many more steps said so than not.
         slow: in a network, share of the data step that is taken, because neighbours learn too.
         glide: in a network, share of the way to the grid per step.
         explains: in a network, a grid point that leaves less than this share unexplained is approached...

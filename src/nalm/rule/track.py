@@ -37,7 +37,7 @@ class Track:
     Attributes:
         numbers: free coefficients or exponents `(*runs, out, in)`.
         snapped: rows whose forward pass uses the nearest grid values `(*runs, out)`.
-        streak: for how many steps in a row the snap test spoke for a change `(*runs, out)`.
+        streak: by how many steps more the snap test spoke for a change than against it `(*runs, out)`.
         offset: the intercept nobody uses: what layers above still have to absorb `(*runs, out)`.
         moments: running second moments by name, made when first needed.
         age: running share of the moments that comes from data `(*runs,)`; the rest is their start at zero.
@@ -146,14 +146,15 @@ class Track:
         unexplained = error - self.offset.unsqueeze(-1)
         if not isinstance(self.form, Sum):
             unexplained = unexplained.clamp(-CLIP, CLIP)
-        design = torch.cat([f, torch.full_like(f[..., :1, :], float(intercept))], -2)
-        weighted = weight.unsqueeze(-2) * design.unsqueeze(-3)  # (*runs, out, in + 1, samples)
+        design = torch.cat([f, torch.ones_like(f[..., :1, :])], -2) if intercept else f
+        weighted = weight.unsqueeze(-2) * design.unsqueeze(-3)  # (*runs, out, in or in + 1, samples)
         batch = weighted @ design.mT.unsqueeze(-3)
         memory = self.older(design.shape[-1], design.shape[-2], ok)
         moment = self.running("design", batch, memory, ok)
         right = weighted @ unexplained.unsqueeze(-1)
         change = solve(moment, right, self.settings.damping).squeeze(-1)
         change = change * safe_share(change, right.squeeze(-1), batch).unsqueeze(-1)
+        change = change if intercept else torch.nn.functional.pad(change, (0, 1))
         early = (self.seen < 2 * design.shape[-2])[..., None, None]  # too few samples for what is asked
         largest = change[..., :-1].abs().amax(-1, keepdim=True)
         change = torch.where(early & (largest > EARLY_STEP), change * EARLY_STEP / largest, change)
@@ -179,7 +180,7 @@ class Track:
             self.snapped, rounded > s.decisive * free + floor, (s.decisive * rounded < free) | (rounded < floor)
         )
         possible = (self.rounded != 0).any(-1)  # a row of zeros would end all learning through it
-        streak = torch.where(better, self.streak + 1, 0)
+        streak = (self.streak + torch.where(better, 1, -1)).clamp(min=0)
         change = clearly | (streak >= s.patience)
         self.keep(ok, "streak", torch.where(change, 0, streak))
         self.keep(ok, "snapped", (self.snapped ^ change) & possible & s.snap)

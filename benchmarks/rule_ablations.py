@@ -1,0 +1,209 @@
+"""What each ingredient of the rule is worth, what drifting inputs do to it, and what a step costs."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from typing import Any
+from unittest.mock import patch
+
+import torch
+from rule_tasks import Data, run, single, stack
+from torch import Tensor
+
+from nalm.rule import LocalGaussNewton, Settings
+from nalm.rule import curvature as curvature_module
+from nalm.studies.division import OTHERS
+from nalm.tasks.arithmetic import RANGES, SingleModule
+from nalm.tasks.division import Division
+from nalm.tasks.two_layer import TwoLayer
+from nalm.uniforms import uniforms
+from nalm.unit import Unit
+
+Row = dict[str, Any]
+Change = Callable[[], Any]
+JOINT, TRACK, OPTIMISER = "nalm.rule.joint", "nalm.rule.track", "nalm.rule.optimiser"
+
+
+def scaled_solve(moment: Tensor, right: Tensor, damping: float | Tensor) -> Tensor:  # noqa: ARG001
+    """No whitening: divide by the largest eigenvalue only."""
+    size = torch.linalg.matrix_norm(moment, 2)[..., None, None]
+    return torch.where(size > 0, right / size, 0.0)
+
+
+def diagonal_einsum(equation: str, *operands: Tensor) -> Tensor:
+    """The curvature between outputs without its off-diagonal part."""
+    full = torch.einsum(equation, *operands)
+    return torch.diag_embed(full.diagonal(dim1=-2, dim2=-1))
+
+
+@contextmanager
+def curvature_times(factor: float) -> Iterator[None]:
+    """The loss's curvature wrong by a factor."""
+
+    def probes(*args: Any) -> list[Tensor]:
+        return [p * math.sqrt(factor) for p in curvature_module.loss_probes(*args)]
+
+    with patch(f"{OPTIMISER}.loss_probes", probes):
+        yield
+
+
+def flat_information(_form: object, evidence: Any) -> Tensor:
+    """Every sample counts the same."""
+    return torch.ones_like(evidence.y)
+
+
+class _NoEinsum:
+    """Torch with another einsum, for the curvature between outputs."""
+
+    def __getattr__(self, name: str) -> Any:
+        return diagonal_einsum if name == "einsum" else getattr(torch, name)
+
+
+STACK: dict[str, tuple[Settings | None, Change]] = {
+    "full": (None, nullcontext),
+    "no input whitening": (None, lambda: patch(f"{JOINT}.solve", _whitening_off())),
+    "no curvature between outputs": (None, lambda: patch(f"{JOINT}.torch", _NoEinsum())),
+    "no trust region": (Settings(trust=1e9), nullcontext),
+    "no balance of rows": (Settings(balance=0.0), nullcontext),
+    "no sign start": (None, lambda: patch("nalm.rule.factors.Factors.orient", lambda *_: None)),
+    "no caution at the start": (None, lambda: patch(f"{JOINT}.CAUTION", 0.0)),
+    "no snap (judged by test error)": (Settings(snap=False), nullcontext),
+    "curvature x 0.5": (None, lambda: curvature_times(0.5)),
+    "curvature x 5": (None, lambda: curvature_times(5.0)),
+}
+PRODUCT: dict[str, tuple[Settings | None, Change]] = {
+    "full": (None, nullcontext),
+    "no whitening": (None, lambda: patch(f"{TRACK}.solve", scaled_solve)),
+    "all samples count the same": (None, lambda: patch(f"{TRACK}.information", flat_information)),
+    "no snap (judged by test error)": (Settings(snap=False), nullcontext),
+    "curvature x 0.5": (None, lambda: curvature_times(0.5)),
+    "curvature x 2": (None, lambda: curvature_times(2.0)),
+    "curvature x 10": (None, lambda: curvature_times(10.0)),
+}
+
+
+def _whitening_off() -> Callable[..., Tensor]:
+    from nalm.rule.regression import solve
+
+    def choose(moment: Tensor, right: Tensor, damping: float | Tensor) -> Tensor:
+        return solve(moment, right, damping) if moment.shape[-1] <= 2 else scaled_solve(moment, right, damping)
+
+    return choose
+
+
+def ablations() -> list[Row]:
+    """Two-layer task on five ranges, ten-input products and quotients on fifteen distributions; three seeds each."""
+    rows = []
+    for label, (settings, change) in STACK.items():
+        with change():
+            parts = ("U[-20,-10)", "U[-2,2)", "U[1,2)", "U[1.1,1.2)", "U[0.1,0.2)")
+            done = {p: run(stack(100, 2), TwoLayer(*RANGES[p]), range(3), 500, 25, settings) for p in parts}
+        rows.append({"task": "two-layer", "variant": label} | _sum(done))
+        print(rows[-1], flush=True)
+    for label, (settings, change) in PRODUCT.items():
+        for op in ("mul", "div"):
+            with change():
+                done = {name: _ten(op, *parts, settings) for name, parts in {**RANGES, **OTHERS}.items()}
+            rows.append({"task": f"{op}, 10 inputs", "variant": label} | _sum(done))
+    for noise in (0.01, 0.1):
+        for op in ("mul", "div"):
+            done = {name: _ten(op, *parts, None, noise) for name, parts in {**RANGES, **OTHERS}.items()}
+            rows.append({"task": f"{op}, 10 inputs", "variant": f"label noise {noise:.0%} of sd"} | _sum(done))
+    for size in (1, 4, 16):
+        for op in ("mul", "div"):
+            done = {name: _ten(op, *parts, None, size=size) for name, parts in {**RANGES, **OTHERS}.items()}
+            rows.append({"task": f"{op}, 10 inputs", "variant": f"batches of {size}"} | _sum(done))
+    return rows
+
+
+def _sum(done: dict[str, Row]) -> Row:
+    failed = [f"{name} ({d['solved']}/{d['runs']})" for name, d in done.items() if d["solved"] < d["runs"]]
+    total = {key: sum(d[key] for d in done.values()) for key in ("solved", "runs", "on_grid")}
+    return {**total, "last_step": max(d["last_step"] or 0 for d in done.values()), "failed": failed}
+
+
+def _ten(op: str, train: Any, test: Any, settings: Settings | None, noise: float = 0.0, size: int = 128) -> Row:
+    task = Division(train, test, inputs=10) if op == "div" else SingleModule(train, test, op, 10)
+
+    def batch(data: Data, step: int) -> tuple[Tensor, Tensor]:
+        x, t = data.draw(task.train, 0, step, size)
+        if noise:
+            u = uniforms(data.seeds, 4, step, tuple(t.shape[1:]))
+            t = t + noise * t.std(-1, keepdim=True) * torch.special.ndtri(u.clamp(min=1e-7))
+        return x, t
+
+    unit = "NRU" if op == "div" else "NMU"
+    return run(single(unit, 10), task, range(3), 200, 10, settings, batch)
+
+
+def drift() -> list[Row]:
+    """Inputs whose range changes while the unit learns: ten inputs, ten seeds."""
+    rows = []
+    for op, unit in (("mul", "NMU"), ("div", "NRU"), ("add", "NAU"), ("sub", "NAU")):
+        task = SingleModule(*RANGES["U[1,2)"], op, 10)
+        for label, change in _DRIFTS.items():
+
+            def batch(data: Data, step: int, change: Callable[[Tensor, int], Tensor] = change) -> tuple[Tensor, Tensor]:
+                x = change(uniforms(data.seeds, 0, step, (10, 128)).double(), step).float()
+                selection = torch.stack([data.task.selection(int(s)) for s in data.seeds]).double()
+                return x, data.task.target(x.double(), selection).float()
+
+            result = run(single(unit, 10), task, range(100, 110), 300, 5, batch=batch)
+            rows.append({"op": op, "drift": label} | result)
+    return rows
+
+
+def _jump(u: Tensor, step: int, every: int) -> Tensor:
+    train = list(RANGES.values())[step // every % len(RANGES)][0]
+    return train.low + (train.high - train.low) * u
+
+
+_DRIFTS: dict[str, Callable[[Tensor, int], Tensor]] = {
+    "another of nine ranges every step": lambda u, k: _jump(u, k, 1),
+    "another of nine ranges every 5 steps": lambda u, k: _jump(u, k, 5),
+    "scale 10^(2 sin)": lambda u, k: (1 + u) * 10 ** (2 * math.sin(k / 10)),
+    "every column rescaled every step": lambda u, k: (
+        (1 + u) * 10 ** (4 * uniforms(7, 0, k, (u.shape[-2], 1)).double() - 2)
+    ),
+}
+
+
+def cost() -> list[Row]:
+    """Microseconds per run and step, beside plain batched Adam on the same unit; the machine was shared."""
+    rows = []
+    cases: list[tuple[str, Callable[[int], Unit], int]] = [
+        ("NMU, 2 inputs", single("NMU", 2), 225),
+        ("NMU, 10 inputs", single("NMU", 10), 225),
+        ("NAU, 100 inputs", single("NAU", 100), 45),
+        ("NAU to NMU, 100-2-1", stack(100, 2), 45),
+    ]
+    for label, make, runs in cases:
+        times = {name: _timed(make(runs), runs, name == "rule") for name in ("adam", "rule")}
+        rows.append({"case": label, "runs": runs} | times)
+    return rows
+
+
+def _timed(unit: Unit, runs: int, by_rule: bool, steps: int = 20) -> float:
+    optimiser: Any = LocalGaussNewton(unit) if by_rule else torch.optim.Adam(unit.parameters())
+    x = 1 + uniforms(torch.arange(runs), 0, 0, (unit.in_features, 128))
+    t = x[:, :1] * x[:, 1:2]
+
+    def closure() -> tuple[Tensor, Tensor]:
+        output = unit.compute(x).mT
+        return output, (output - t.mT).square().mean((-2, -1))
+
+    def adam() -> None:
+        optimiser.zero_grad()
+        closure()[1].sum().backward()  # type: ignore[no-untyped-call]
+        optimiser.step()
+        unit.project_()
+
+    best = math.inf
+    for _ in range(steps):
+        began = time.perf_counter()
+        optimiser.step(closure) if by_rule else adam()
+        best = min(best, time.perf_counter() - began)
+    return round(1e6 * best / runs, 1)

@@ -1,0 +1,94 @@
+"""Cohorts of benchmark tasks trained by the rule: single units, stacks, drifting inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+import torch
+from torch import Tensor
+
+import nalm
+from nalm.distribution import Distribution
+from nalm.rule import Settings
+from nalm.rule.cohort import train_cohort
+from nalm.task import Task
+from nalm.uniforms import Stream, uniforms
+from nalm.unit import Unit
+
+BATCH = 128
+TEST = 2_000
+
+
+@dataclass(frozen=True)
+class Data:
+    """A task for several seeds at once."""
+
+    task: Task
+    seeds: Tensor
+
+    def draw(self, part: Distribution, stream: int, step: int, samples: int) -> tuple[Tensor, Tensor]:
+        """Inputs `(runs, in, samples)` and targets, drawn in float64 and rounded to float32 as published."""
+        u = uniforms(self.seeds, stream, step, (self.task.draws, samples)).double()
+        numbers = part.numbers(self.task.in_features).double()
+        selection = torch.stack([self.task.selection(int(s)) for s in self.seeds]).double()
+        x, t = self.task.sample(u, numbers, selection, part)
+        x = x.float()
+        return x, self.task.target(x.double(), selection).float()
+
+    def batch(self, step: int) -> tuple[Tensor, Tensor]:
+        """A fresh training batch."""
+        return self.draw(self.task.train, Stream.TRAIN, step, BATCH)
+
+
+def run(
+    make: Callable[[int], Unit],
+    task: Task,
+    seeds: Sequence[int],
+    steps: int,
+    every: int,
+    settings: Settings | None = None,
+    batch: Callable[[Data, int], tuple[Tensor, Tensor]] | None = None,
+) -> dict[str, Any]:
+    """Train one cohort, one run per seed; how many runs solve the task by its own criterion, and when they first did."""
+    data = Data(task, torch.tensor(list(seeds)))
+    unit = make(len(seeds))
+    unit.reset_parameters(data.seeds)
+    test_x, test_t = data.draw(task.test, Stream.TEST, 0, TEST)
+    threshold = task.threshold()
+
+    def evaluate(unit: Unit) -> Tensor:
+        error = (unit.eval().compute(test_x) - test_t).square().mean((-2, -1))
+        unit.train()
+        return error < threshold
+
+    draw = data.batch if batch is None else lambda step: batch(data, step)
+    trained = train_cohort(unit, draw, steps, evaluate, every, lambda good: bool(good.all()), settings)
+    solved = trained.marks[-1][1]
+    first = [_first(trained.marks, r) for r in range(len(seeds)) if solved[r]]
+    whole = [unit[r].on_grid() for r in range(len(seeds))]
+    return {
+        "runs": len(seeds),
+        "solved": int(solved.sum()),
+        "on_grid": sum(w and bool(s) for w, s in zip(whole, solved, strict=True)),
+        "median_step": median(first) if first else None,
+        "last_step": max(first) if first else None,
+        "steps_trained": trained.steps,
+        "microseconds": round(1e6 * trained.seconds / max(1, trained.steps) / len(seeds)),
+    }
+
+
+def _first(marks: Sequence[tuple[int, Tensor]], run: int) -> int:
+    return next(step for step, good in marks if bool(good[run]))
+
+
+def single(name: str, inputs: int) -> Callable[[int], Unit]:
+    """A maker of cohorts of one unit."""
+    return lambda runs: getattr(nalm, name)(inputs, 1, (runs,))
+
+
+def stack(inputs: int, hidden: int, top: str = "NMU") -> Callable[[int], Unit]:
+    """A maker of cohorts of a product of sums."""
+    return lambda runs: nalm.Chain(nalm.NAU(inputs, hidden, (runs,)), getattr(nalm, top)(hidden, 1, (runs,)))

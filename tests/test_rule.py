@@ -1,0 +1,411 @@
+"""`nalm.LocalGaussNewton`: what it computes, what it finds, what it leaves alone."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Callable
+
+import pytest
+import torch
+from test_rule_forms import UNITS
+from torch import Tensor, nn
+
+import nalm
+from nalm.form import Sum
+from nalm.rule import LocalGaussNewton, Settings, others
+
+Draw = Callable[[int], tuple[Tensor, Tensor]]
+
+
+def squared(output: Tensor, target: Tensor) -> Tensor:
+    return (output - target).square().mean()
+
+
+def train(
+    model: nn.Module, draw: Draw, steps: int, loss: Callable[[Tensor, Tensor], Tensor] = squared, **options: object
+) -> LocalGaussNewton:
+    optimiser = LocalGaussNewton(model, **options)  # type: ignore[arg-type]
+    go_on(optimiser, draw, range(steps), loss)
+    return optimiser
+
+
+def go_on(
+    optimiser: LocalGaussNewton, draw: Draw, steps: range, loss: Callable[[Tensor, Tensor], Tensor] = squared
+) -> None:
+    for step in steps:
+        x, target = draw(step)
+
+        def closure(x: Tensor = x, target: Tensor = target) -> tuple[Tensor, Tensor]:
+            output = optimiser.model(x)
+            return output, loss(output, target)
+
+        optimiser.step(closure)
+
+
+def batches(
+    target: Callable[[Tensor], Tensor], inputs: int, low: float = -2.0, high: float = 2.0, size: int = 64
+) -> Draw:
+    def draw(step: int) -> tuple[Tensor, Tensor]:
+        x = low + (high - low) * torch.rand(size, inputs, generator=torch.Generator().manual_seed(step))
+        return x, target(x)
+
+    return draw
+
+
+def first_times_second(x: Tensor) -> Tensor:
+    return x[:, :1] * x[:, 1:2]
+
+
+# -- what it computes ------------------------------------------------------------------------------------------------
+
+
+def test_first_step_of_a_sum_is_the_batch_regression() -> None:
+    unit = nalm.NAU(3, 2, seed=0).double()
+    x = torch.randn(40, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
+    target = torch.randn(40, 2, dtype=torch.float64, generator=torch.Generator().manual_seed(2))
+    optimiser = train(unit, lambda _: (x, target), 1, settings=Settings(snap=False, damping=0.0))
+    by_hand = torch.linalg.lstsq(x, target).solution.mT
+    torch.testing.assert_close(optimiser.tracks[0].numbers, by_hand, rtol=1e-10, atol=1e-12)
+
+
+def test_second_step_uses_running_moments_and_the_safe_share() -> None:
+    memory, draw = 0.9, batches(first_times_second, 3, size=30)
+    unit = nalm.NAU(3, 1, seed=0).double()
+
+    def double(step: int) -> tuple[Tensor, Tensor]:
+        x, _ = draw(step)
+        x = x.double()
+        return x, x @ torch.tensor([[1.0], [-0.4], [0.3 + step]], dtype=torch.float64)
+
+    optimiser = train(unit, double, 2, settings=Settings(snap=False, damping=0.0, memory=memory))
+    (x0, t0), (x1, t1) = double(0), double(1)
+    w = torch.linalg.lstsq(x0, t0).solution
+    moment = (memory * (1 - memory) * x0.mT @ x0 / 30 + (1 - memory) * x1.mT @ x1 / 30) / (1 - memory**2)
+    right = x1.mT @ (t1 - x1 @ w) / 30
+    step = torch.linalg.solve(moment, right)
+    share = (step * right).sum() / (x1 @ step).square().mean()
+    torch.testing.assert_close(optimiser.tracks[0].numbers, (w + min(1.0, float(share)) * step).mT, rtol=1e-9, atol=0)
+
+
+def test_step_of_a_stack_is_the_factored_gauss_newton_step() -> None:
+    net = nalm.Chain(nalm.NAU(4, 2, seed=0), nalm.NMU(2, 1, seed=1)).double()
+    draw = batches(lambda x: (x[:, :1] + x[:, 1:2]) * x[:, 2:3], 4, 1.0, 2.0, 50)
+
+    def double(step: int) -> tuple[Tensor, Tensor]:
+        x, t = draw(step)
+        return x.double(), t.double()
+
+    settings = Settings(trust=1e9, balance=0.0, snap=False)
+    optimiser = LocalGaussNewton(net, settings=settings)
+    go_on(optimiser, double, range(1))  # finds the pair and opens both exponents
+    w = optimiser.tracks[0].numbers.clone()
+    go_on(optimiser, double, range(1, 2))
+    x, t = double(1)
+    z = x @ w.mT
+    if float((z.prod(-1, keepdim=True) * t).mean()) < 0:  # the sign start turned the first row
+        w = w * torch.tensor([[-1.0], [1.0]], dtype=w.dtype)
+        pytest.skip("the gradient of this batch was taken before the row was turned")
+    y = z.prod(-1, keepdim=True)
+    v = z.flip(-1) * (2 / 50) ** 0.5  # dy/dz times the root of the loss's curvature
+    gradient = -((2 / 50) * (y - t) * z.flip(-1)).mT @ x
+    rest = float((y - t).square().mean())
+    caution = 1e-9 + 0.1 * rest / (rest + float(y.square().mean()))
+    between, inside = v.mT @ v, x.mT @ x / 50
+    eye = torch.eye(4, dtype=w.dtype)
+    step = torch.linalg.solve(between + 1e-7 * between.diagonal().mean() * torch.eye(2, dtype=w.dtype), gradient)
+    step = torch.linalg.solve(inside + caution * inside.diagonal().mean() * eye, step.mT).mT
+    effect = (v * (x @ step.mT)).sum(-1)
+    best = float((gradient * step).sum() / effect.square().sum())
+    torch.testing.assert_close(optimiser.tracks[0].numbers, w + min(0.5, 2 * best) * step, rtol=1e-8, atol=1e-10)
+
+
+# -- what it finds ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("make", UNITS, ids=lambda u: u.__name__)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_every_unit_reaches_its_grid(make: type[nalm.Unit], dtype: torch.dtype) -> None:
+    unit = make(4, 1, seed=0).to(dtype)
+    divides = -1 in unit.form.grid(unit)
+
+    def target(x: Tensor) -> Tensor:
+        a, b = x[:, 1:2], x[:, 3:4]
+        if isinstance(unit.form, Sum):
+            return a - b
+        return a / b if divides else a * b
+
+    low = -2.0 if getattr(unit.form, "signed", True) else 0.5
+    draw = batches(target, 4, low, 2.0)
+
+    def exact(step: int) -> tuple[Tensor, Tensor]:
+        x = draw(step)[0].to(dtype)
+        return x, target(x)
+
+    train(unit, exact, 30)
+    assert unit.on_grid()
+    assert unit.form.read(unit).round(decimals=9).tolist() == [[0, 1, 0, -1 if divides else 1]]
+
+
+@pytest.mark.parametrize("noise", [1e-8, 0.05])
+def test_noisy_targets(noise: float) -> None:
+    unit = nalm.NMU(4, 1, seed=0).double()
+
+    def draw(step: int) -> tuple[Tensor, Tensor]:
+        generator = torch.Generator().manual_seed(step)
+        x = 1 + torch.rand(64, 4, dtype=torch.float64, generator=generator)
+        return x, x[:, :1] * x[:, 2:3] + noise * torch.randn(64, 1, dtype=torch.float64, generator=generator)
+
+    train(unit, draw, 150)
+    assert unit.W.tolist() == [[1, 0, 1, 0]]
+
+
+def test_batches_of_one() -> None:
+    unit = nalm.NRU(3, 1, seed=2)
+    train(unit, batches(lambda x: x[:, :1] / x[:, 2:], 3, size=1), 80)
+    assert str(nalm.read(unit, names=["a", "b", "c"])) == "a/c"
+
+
+def test_several_outputs() -> None:
+    unit = nalm.NMU(4, 3, seed=0)
+    train(unit, batches(lambda x: torch.stack([x[:, 0] * x[:, 1], x[:, 2], x[:, 1] * x[:, 3]], 1), 4), 15)
+    assert unit.W.tolist() == [[1, 1, 0, 0], [0, 0, 1, 0], [0, 1, 0, 1]]
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(("cell", "start"), [("NMU", 1.0), ("NAU", 0.0)])
+def test_one_cell_used_many_times(cell: str, start: float, seed: int) -> None:
+    fold = nalm.Fold(getattr(nalm, cell)(2, 1, seed=seed), start=start)
+    combine = torch.prod if cell == "NMU" else torch.sum
+    train(fold, batches(lambda x: combine(x, -1, keepdim=True), 5, 1.0, 2.0), 120)
+    assert fold.cell.W.tolist() == [[1, 1]]
+
+
+@pytest.mark.parametrize("hidden", [2, 4])
+def test_product_of_sums_also_with_more_rows_than_needed(hidden: int) -> None:
+    net = nalm.Chain(nalm.NAU(6, hidden, seed=0), nalm.NMU(hidden, 1, seed=0))
+    train(net, batches(lambda x: (x[:, :1] + x[:, 1:2]) * (x[:, 1:2] - x[:, 4:5]), 6), 200)
+    a, b, c = (nalm.read(net).symbols[i] for i in (0, 1, 4))
+    assert (nalm.read(net).sympy - (a + b) * (b - c)).expand() == 0
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [
+        lambda o, t: nn.functional.huber_loss(o, t, delta=0.3),
+        lambda o, t: (o / t).abs().clamp(min=1e-6).log().square().mean(),
+        lambda o, t: (o - t).square().sum(),
+        lambda o, t: torch.cosh(o - t).mean(),
+    ],
+    ids=["huber", "log ratio", "sum of squares", "cosh"],
+)
+def test_losses(loss: Callable[[Tensor, Tensor], Tensor]) -> None:
+    unit = nalm.NRU(3, 1, seed=0)
+    train(unit, batches(lambda x: x[:, :1] / x[:, 2:], 3, 1.0, 5.0), 150, loss)
+    assert unit.W.tolist() == [[1, 0, -1]]
+
+
+def test_cross_entropy_above_a_readout() -> None:
+    torch.manual_seed(0)
+    model = nn.Sequential(nalm.NRU(3, 1, seed=0), nn.Linear(1, 16), nn.Tanh(), nn.Linear(16, 5))
+    draw = batches(lambda x: (x[:, 0] * x[:, 1] / 1.5).long().clamp(0, 4), 3, 1.0, 3.0, 128)
+    train(model, draw, 250, nn.functional.cross_entropy, base=lambda p: torch.optim.Adam(p, 1e-2))
+    a, b, c = model[0].W.abs().tolist()[0]
+    assert min(a, b) > 0.8
+    assert c < 0.15
+
+
+@pytest.mark.parametrize("op", ["mul", "div"])
+def test_unit_below_a_learned_gain_and_bias(op: str) -> None:
+    class Gained(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.unit = nalm.NRU(4, 1, seed=1)
+            self.head = nn.Linear(1, 1)
+            nn.init.ones_(self.head.weight)
+
+        def forward(self, x: Tensor) -> Tensor:
+            result: Tensor = self.head(self.unit(x))
+            return result
+
+    model = Gained()
+    draw = batches(lambda x: 3.7 * (x[:, :1] * x[:, 1:2] if op == "mul" else x[:, :1] / x[:, 1:2]) + 1.3, 4, 1.0, 2.0)
+    train(model, draw, 300, base=lambda p: torch.optim.Adam(p, 1e-2))
+    assert model.unit.W.tolist() == [[1, 1 if op == "mul" else -1, 0, 0]]
+
+
+# -- runs and resuming -----------------------------------------------------------------------------------------------
+
+
+def cohort(seeds: list[int]) -> tuple[nalm.Chain, Callable[[int], tuple[Tensor, Tensor]]]:
+    net = nalm.Chain(nalm.NAU(5, 2, (len(seeds),)), nalm.NMU(2, 1, (len(seeds),)))
+    net.reset_parameters(seeds)
+
+    def draw(step: int) -> tuple[Tensor, Tensor]:
+        x = torch.stack(
+            [1 + torch.rand(64, 5, generator=torch.Generator().manual_seed(step + 1000 * s)) for s in seeds]
+        )
+        return x, (x[..., :1] + x[..., 1:2]) * x[..., 2:3]
+
+    return net, draw
+
+
+def per_run(output: Tensor, target: Tensor) -> Tensor:
+    return (output - target).square().mean((-2, -1))
+
+
+def test_a_run_does_not_depend_on_its_cohort() -> None:
+    together, draw = cohort([3, 4, 5])
+    alone, draw_alone = cohort([4])
+    train(together, draw, 60, per_run)
+    train(alone, draw_alone, 60, per_run)
+    torch.testing.assert_close(together[1].layers[0].W, alone[0].layers[0].W, rtol=1e-4, atol=1e-5)
+
+
+def test_a_broken_run_leaves_its_neighbours_alone() -> None:
+    net, draw = cohort([3, 4])
+    clean, _ = cohort([3, 4])
+
+    def broken(step: int) -> tuple[Tensor, Tensor]:
+        x, t = draw(step)
+        t = t.clone()
+        t[0] = torch.nan
+        return x, t
+
+    before = net.layers[0].W[0].clone()
+    train(net, broken, 40, per_run)
+    train(clean, draw, 40, per_run)
+    assert torch.equal(net.layers[0].W[0], before)
+    torch.testing.assert_close(net.layers[0].W[1], clean.layers[0].W[1], rtol=1e-4, atol=1e-5)
+
+
+def test_a_batch_of_nan_changes_nothing_and_learning_goes_on() -> None:
+    model = nn.Sequential(nn.Linear(3, 3), nalm.NAU(3, 1, seed=0))
+    optimiser = LocalGaussNewton(model)
+    before = copy.deepcopy(model.state_dict())
+    go_on(optimiser, lambda _: (torch.full((8, 3), torch.nan), torch.ones(8, 1)), range(3))
+    assert all(torch.equal(v, before[k]) for k, v in model.state_dict().items())
+    unit = nalm.NMU(3, 1, seed=0)
+    draw = batches(first_times_second, 3)
+    train(unit, lambda s: (draw(s)[0] * (torch.nan if s % 3 == 0 else 1.0), draw(s)[1]), 20)
+    assert unit.W.tolist() == [[1, 1, 0]]
+
+
+def models() -> list[nn.Module]:
+    torch.manual_seed(0)
+    return [
+        nalm.NMRU(4, 1, seed=0),
+        nalm.Chain(nalm.NAU(6, 3, seed=0), nalm.NMU(3, 1, seed=0)),
+        nn.Sequential(nn.Linear(6, 4), nn.Softplus(), nalm.NRU(4, 1, seed=0), nn.Linear(1, 1)),
+    ]
+
+
+@pytest.mark.parametrize("which", range(3))
+def test_resumes_bit_for_bit(which: int, tmp_path: object) -> None:
+    inputs = 4 if which == 0 else 6
+    draw = batches(lambda x: x[:, :1] * (x[:, 1:2] + x[:, 3:4]), inputs, 1.0, 2.0, 16)
+    settings = Settings(attempt=10)  # so that a search is under way
+    one, two = (models()[which] for _ in range(2))
+    straight = train(one, draw, 25, settings=settings)
+    halfway = train(two, draw, 13, settings=settings)
+    file = f"{tmp_path}/state.pt"
+    torch.save({"model": two.state_dict(), "optimiser": halfway.state_dict()}, file)
+    saved = torch.load(file)
+    fresh = models()[which]
+    resumed = LocalGaussNewton(fresh, settings=settings)
+    resumed.load_state_dict(saved["optimiser"])
+    fresh.load_state_dict(saved["model"])
+    go_on(resumed, draw, range(13, 25))
+    for (name, a), b in zip(one.state_dict().items(), fresh.state_dict().values(), strict=True):
+        assert torch.equal(a, b), name
+    assert torch.equal(straight.tracks[0].numbers, resumed.tracks[0].numbers)
+
+
+# -- what it leaves alone --------------------------------------------------------------------------------------------
+
+
+class Beside(nn.Module):
+    """A unit and a dense layer that do not influence each other."""
+
+    def __init__(self, unit: nn.Module | None) -> None:
+        super().__init__()
+        torch.manual_seed(7)
+        self.head = nn.Linear(3, 1)
+        self.unit = unit
+
+    def forward(self, x: Tensor) -> Tensor:
+        first = torch.zeros(len(x), 1) if self.unit is None else self.unit(x)
+        return torch.cat([first, self.head(x)], 1)
+
+
+def test_other_parameters_are_exactly_the_base_optimisers() -> None:
+    draw = batches(lambda x: torch.cat([first_times_second(x), x.sum(1, keepdim=True)], 1), 3)
+    model, control = Beside(nalm.NMU(3, 1, seed=0)), Beside(None)
+    train(model, draw, 20, base=lambda p: torch.optim.Adam(p, 1e-2))
+    adam = torch.optim.Adam(control.parameters(), 1e-2)
+    for step in range(20):
+        x, t = draw(step)
+        adam.zero_grad()
+        squared(control(x), t).backward()
+        adam.step()
+    assert torch.equal(model.head.weight, control.head.weight)
+    assert torch.equal(model.head.bias, control.head.bias)
+
+
+def test_nothing_stays_on_the_modules() -> None:
+    unit = nalm.NMU(2, 1, seed=0)
+    train(unit, batches(first_times_second, 2), 3)
+    assert "compute" not in vars(unit)
+    assert not any(p.grad is not None for p in unit.parameters())
+    copy.deepcopy(unit)
+
+
+def test_weights_changed_from_outside_are_noticed() -> None:
+    unit = nalm.NMU(3, 1, seed=0)
+    draw = batches(first_times_second, 3)
+    optimiser = train(unit, draw, 10)
+    unit.reset_parameters(5)
+    start = unit.W.detach().clone()
+    go_on(optimiser, draw, range(1))
+    assert float((optimiser.tracks[0].numbers - start).abs().max()) > 0  # it moved from there
+    go_on(optimiser, draw, range(1, 10))
+    assert unit.W.tolist() == [[1, 1, 0]]
+
+
+def test_a_unit_without_a_form_is_left_to_the_base_with_one_warning() -> None:
+    model = nn.Sequential(nalm.NALU(3, 2, seed=0), nalm.NAU(2, 1, seed=0))
+    with pytest.warns(UserWarning, match=r"Left to the base optimiser.*0 \(NALU\)") as caught:
+        optimiser = LocalGaussNewton(model)
+    assert len(caught) == 1
+    assert optimiser.base is not None
+    assert len(others(model)) == len(list(model[0].parameters()))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        LocalGaussNewton(nn.Sequential(nn.Linear(2, 2), nalm.NAU(2, 1)))
+
+
+# -- bad input -------------------------------------------------------------------------------------------------------
+
+
+def test_errors_name_the_culprit_and_the_remedy() -> None:
+    with pytest.raises(ValueError, match="Linear contains no unit"):
+        LocalGaussNewton(nn.Linear(2, 1))
+    unit = nalm.NAU(2, 1)
+    with pytest.raises(ValueError, match=r"holds weights of arithmetic units.*others\(model\)"):
+        LocalGaussNewton(unit, base=torch.optim.Adam(unit.parameters()))
+    model = nn.Sequential(nn.Linear(2, 2), unit)
+    with pytest.warns(UserWarning, match="1 trainable parameters are in no optimiser"):
+        LocalGaussNewton(model, base=torch.optim.Adam([model[0].weight]))
+    mixed = nn.ModuleList([nalm.NAU(2, 1), nalm.NAU(2, 1, (3,))])
+    with pytest.raises(ValueError, match="different runs axes"):
+        LocalGaussNewton(mixed)
+    x = torch.ones(4, 2)
+    optimiser = LocalGaussNewton(unit)
+    with pytest.raises(ValueError, match=r"loss has shape \(4, 1\)"):
+        optimiser.step(lambda: (unit(x), unit(x).square()))
+    with pytest.raises(TypeError, match="return output, loss"):
+        optimiser.step(lambda: (unit(x), 1.0))  # type: ignore[arg-type, return-value]
+    with pytest.raises(ValueError, match="does not depend on anything trainable"):
+        optimiser.step(lambda: (unit(x).detach(), unit(x).mean()))
+    with pytest.raises(ValueError, match=r"belongs to units \['0'\], this model has \['1'\]"):
+        LocalGaussNewton(model).load_state_dict(LocalGaussNewton(nn.Sequential(unit)).state_dict())
