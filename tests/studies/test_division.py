@@ -9,6 +9,7 @@ import torch
 
 from nalm.distribution import Alternating, Halves, Uniform
 from nalm.engine import program
+from nalm.run import single
 from nalm.studies import division, division_ablations
 from nalm.study import Study, find_study
 from nalm.tasks.division import (
@@ -137,3 +138,16 @@ def test_recipes_follow_the_paper() -> None:
     assert division.RECIPES["NRU", 2].penalties["to_grid"].at(35_000) == 10.0
     easy = [cell for cell in division.SMALL_MAGNITUDE.cells if cell.column.startswith("1/a, ")]
     assert {(cell.recipe.steps, len(cell.recipe.penalties)) for cell in easy} == {(5_000, 0)}
+
+
+@pytest.mark.parametrize(
+    ("weights", "words"),
+    [
+        ({"V": {}}, "RealNPU has no weight 'V'. Valid names: W, g."),
+        ({"W": {"boxes": [0, 1]}}, "RealNPU.W: there is no 'boxes'. Did you mean box?"),
+        ({"W": {"pulls": ["l3"]}}, "RealNPU.W: there is no 'l3'. Did you mean l"),
+    ],
+)
+def test_a_variant_that_does_not_exist_is_refused_by_name(weights: dict[str, object], words: str) -> None:
+    with pytest.raises(ValueError, match=words.replace("?", r"\?")):
+        single("RealNPU", 2, weights=weights).build()
