@@ -30,9 +30,8 @@ class LocalGaussNewton:
         settings: the numbers of the rule.
 
     >>> import nalm, torch
-    >>> from nalm.rule import LocalGaussNewton
     >>> unit = nalm.NMRU(3, 1, seed=0)
-    >>> optimiser = LocalGaussNewton(unit)
+    >>> optimiser = nalm.LocalGaussNewton(unit)
     >>> for _ in range(20):
     ...     x = torch.rand(64, 3) * 4 - 2
     ...     def closure():

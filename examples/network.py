@@ -1,0 +1,38 @@
+import torch
+
+import nalm
+
+
+class Network(torch.nn.Module):
+    """An encoder that sees four scalars only through sines, and a unit that divides or multiplies what it makes of them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.frequency = 1.5 * torch.randn(16)
+        self.phase = 6.28 * torch.rand(16)
+        layers = [torch.nn.Linear(16, 32), torch.nn.Tanh(), torch.nn.Linear(32, 1), torch.nn.Softplus()]
+        self.encoder = torch.nn.Sequential(*layers)
+        self.unit = nalm.NRU(4, 1)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        seen = torch.sin(x.unsqueeze(-1) * self.frequency + self.phase)
+        latent = 0.05 + self.encoder(seen).squeeze(-1)
+        return self.unit(latent)
+
+
+torch.manual_seed(2)
+model = Network()
+optimiser = nalm.LocalGaussNewton(model, base=lambda rest: torch.optim.Adam(rest, 3e-3))  # first line
+
+for step in range(400):
+    x = 1 + 4 * torch.rand(128, 4)
+    target = x[:, [0]] / x[:, [1]]
+
+    def closure():
+        output = model(x)
+        return output, (output - target).square().mean()
+
+    loss = optimiser.step(closure)  # second line: instead of zero_grad, backward and step
+
+learned = nalm.read(model.unit, names=["a", "b", "c", "d"])
+print(learned, "exact:", learned.exact, f"loss: {loss:.1e}")
