@@ -94,7 +94,7 @@ def test_native_and_torch_train_alike(unit, operation, inputs, options):
     assert {row["engine"] for row in ours.values()} == {"native"}
     difference = [np.abs(weights(ours[id_]) - weights(row)).max() for id_, row in oracle.items()]
     # Adam turns the rounding of a vanishing gradient into a whole step, so single runs may drift; the cohort does not
-    assert np.median(difference) < 2e-6
+    assert np.median(difference) < 1e-5
     assert np.quantile(difference, 0.75) < 1e-4
 
 
