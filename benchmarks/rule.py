@@ -1,4 +1,4 @@
-"""Evidence for `nalm.LocalGaussNewton`: `python benchmarks/rule.py [PART ...]` measures and stores, by default all parts.
+"""Evidence for `nalm.LocalGaussNewton`: `python benchmarks/rule.py [PART ...]` measures and stores, by default all.
 
 Results are kept in benchmarks/results/rule.json; `python benchmarks/rule_page.py` turns them into the results page.
 """

@@ -58,19 +58,20 @@ class Encoded(nn.Module):
 def train(
     model: nn.Module, target: Callable[[Tensor], Tensor], part: tuple[float, float], steps: int, rate: float, seed: int
 ) -> tuple[float, int | None]:
-    """By the rule, with Adam for the rest: the last loss over the target's variance, and when the unit was on the grid."""
+    """By the rule, Adam for the rest: the last loss over the target's variance, and when the unit was on the grid."""
     optimiser = LocalGaussNewton(model, base=lambda rest: torch.optim.Adam(rest, rate))
     generator = torch.Generator().manual_seed(seed)
+
+    def evaluate(x: Tensor, t: Tensor) -> tuple[Tensor, Tensor]:
+        output = model(x)
+        return output, (output - t).square().mean()
+
     arrived = None
     for step in range(steps):
         x = part[0] + (part[1] - part[0]) * torch.rand(128, 4, generator=generator)
         t = target(x)
 
-        def closure(x: Tensor = x, t: Tensor = t) -> tuple[Tensor, Tensor]:
-            output = model(x)
-            return output, (output - t).square().mean()
-
-        loss = optimiser.step(closure)
+        loss = optimiser.step(evaluate, x, t)
         on = all(bool(track.snapped.all()) for track in optimiser.tracks)
         arrived = (arrived or step + 1) if on else None
     return float(loss / t.var()), arrived
@@ -88,7 +89,7 @@ def adam(
         optimiser.zero_grad()
         (loss + guide.penalty()).backward()
         optimiser.step()
-    return float(loss / target(x).var())
+    return float(loss.detach() / target(x).var())
 
 
 def networks() -> list[Row]:

@@ -106,7 +106,9 @@ def drift(rows: list[Row]) -> str:
 
 def ablations(rows: list[Row]) -> str:
     """One ingredient less."""
-    lines = [[r["task"], r["variant"], f"{r['solved']}/{r['runs']}", r["on_grid"], ", ".join(r["failed"])] for r in rows]
+    lines = [
+        [r["task"], r["variant"], f"{r['solved']}/{r['runs']}", r["on_grid"], ", ".join(r["failed"])] for r in rows
+    ]
     return table(["task", "variant", "solved", "on the grid", "not all solved on"], lines)
 
 

@@ -34,8 +34,7 @@ class Data:
         u = uniforms(self.seeds, stream, step, (self.task.draws, samples)).double()
         numbers = part.numbers(self.task.in_features).double()
         selection = torch.stack([self.task.selection(int(s)) for s in self.seeds]).double()
-        x, t = self.task.sample(u, numbers, selection, part)
-        x = x.float()
+        x = self.task.sample(u, numbers, selection, part)[0].float()
         return x, self.task.target(x.double(), selection).float()
 
     def batch(self, step: int) -> tuple[Tensor, Tensor]:
@@ -52,7 +51,7 @@ def run(
     settings: Settings | None = None,
     batch: Callable[[Data, int], tuple[Tensor, Tensor]] | None = None,
 ) -> dict[str, Any]:
-    """Train one cohort, one run per seed; how many runs solve the task by its own criterion, and when they first did."""
+    """Train one cohort, one run per seed; how many runs solve the task by its criterion, and when they first did."""
     data = Data(task, torch.tensor(list(seeds)))
     unit = make(len(seeds))
     unit.reset_parameters(data.seeds)

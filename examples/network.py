@@ -4,7 +4,7 @@ import nalm
 
 
 class Network(torch.nn.Module):
-    """An encoder that sees four scalars only through sines, and a unit that divides or multiplies what it makes of them."""
+    """An encoder that sees four numbers only through sines, and a unit that works on what it makes of them."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -20,19 +20,18 @@ class Network(torch.nn.Module):
         return self.unit(latent)
 
 
+def evaluate(x: torch.Tensor, target: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    output = model(x)
+    return output, (output - target).square().mean()
+
+
 torch.manual_seed(2)
 model = Network()
 optimiser = nalm.LocalGaussNewton(model, base=lambda rest: torch.optim.Adam(rest, 3e-3))  # first line
 
-for step in range(400):
+for _ in range(400):
     x = 1 + 4 * torch.rand(128, 4)
-    target = x[:, [0]] / x[:, [1]]
-
-    def closure():
-        output = model(x)
-        return output, (output - target).square().mean()
-
-    loss = optimiser.step(closure)  # second line: instead of zero_grad, backward and step
+    loss = optimiser.step(evaluate, x, x[:, [0]] / x[:, [1]])  # second line: no zero_grad, backward and step
 
 learned = nalm.read(model.unit, names=["a", "b", "c", "d"])
 print(learned, "exact:", learned.exact, f"loss: {loss:.1e}")

@@ -33,14 +33,12 @@ def train(
 def go_on(
     optimiser: LocalGaussNewton, draw: Draw, steps: range, loss: Callable[[Tensor, Tensor], Tensor] = squared
 ) -> None:
+    def evaluate(x: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+        output = optimiser.model(x)
+        return output, loss(output, target)
+
     for step in steps:
-        x, target = draw(step)
-
-        def closure(x: Tensor = x, target: Tensor = target) -> tuple[Tensor, Tensor]:
-            output = optimiser.model(x)
-            return output, loss(output, target)
-
-        optimiser.step(closure)
+        optimiser.step(evaluate, *draw(step))
 
 
 def batches(

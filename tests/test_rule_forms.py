@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
-import importlib
-
 import pytest
 import torch
 
@@ -57,10 +54,3 @@ def test_nearest_takes_the_closest_grid_value() -> None:
 def test_a_unit_with_a_weight_its_form_does_not_know_is_not_ruled() -> None:
     assert is_ruled(nalm.NMRU(2, 1))
     assert not is_ruled(nalm.NMRU(2, 1, gate=True))
-
-
-@pytest.mark.parametrize("module", ["optimiser", "cohort", "factors"])
-def test_examples_in_docstrings(module: str) -> None:
-    result = doctest.testmod(importlib.import_module(f"nalm.rule.{module}"))
-    assert result.attempted > 0
-    assert result.failed == 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Generic, TypeVar
 
 import torch
@@ -73,12 +74,11 @@ def train_cohort(
             if step == steps or (enough is not None and enough(marks[-1][1])):
                 break
         begin = time.perf_counter()
-        x, target = batch(step)
-        optimiser.step(lambda x=x, target=target: _closure(unit, x, target))  # type: ignore[misc]
+        optimiser.step(partial(_squared_error, unit), *batch(step))
         seconds += time.perf_counter() - begin
     return Trained(marks[-1][0], marks, seconds)
 
 
-def _closure(unit: Unit, x: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+def _squared_error(unit: Unit, x: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
     output = unit.compute(x).mT
     return output, (output - target.mT).square().mean((-2, -1))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -32,12 +33,12 @@ class LocalGaussNewton:
     >>> import nalm, torch
     >>> unit = nalm.NMRU(3, 1, seed=0)
     >>> optimiser = nalm.LocalGaussNewton(unit)
+    >>> def evaluate(x, target):
+    ...     output = unit(x)
+    ...     return output, (output - target).square().mean()
     >>> for _ in range(20):
     ...     x = torch.rand(64, 3) * 4 - 2
-    ...     def closure():
-    ...         output = unit(x)
-    ...         return output, (output - x[:, :1] / x[:, 2:]).square().mean()
-    ...     loss = optimiser.step(closure)
+    ...     loss = optimiser.step(evaluate, x, x[:, :1] / x[:, 2:])
     >>> print(nalm.read(unit, names=["a", "b", "c"]))
     a/c
     """
@@ -62,12 +63,13 @@ class LocalGaussNewton:
             track.reset()
         self.group = Group(self.settings)
 
-    def step(self, closure: Closure) -> Tensor:
+    def step(self, evaluate: Callable[..., tuple[Tensor, Tensor]], *batch: Any) -> Tensor:
         """One step on one batch.
 
         Args:
-            closure: computes the model's output and the loss, and nothing else: no backward, no new batch; it may be
-                called more than once. With a cohort of runs the loss has shape `runs`.
+            evaluate: computes the model's output and the loss from it, and nothing else: no backward, no new batch; it
+                is called up to twice. With a cohort of runs the loss has shape `runs`.
+            batch: what `evaluate` is called with; nothing if it is a closure over the batch.
 
         Returns:
             The loss of the weights the units held before the step.
@@ -76,6 +78,7 @@ class LocalGaussNewton:
             self._begin()
         if self.base is not None:
             self.base.zero_grad(set_to_none=True)
+        closure = partial(evaluate, *batch)
         watched = [track.watched(track.stacked) for track in self.tracks]
         with torch.enable_grad(), watching(watched):
             output, loss = closure()
@@ -91,8 +94,8 @@ class LocalGaussNewton:
         told = gather(watched, output, probes)
         seen = [(t, w, e) for t, w, e in zip(self.tracks, watched, told, strict=True) if e is not None]
 
-        def evaluate(others: Sequence[Watched]) -> Tensor:
-            with watching(others):
+        def loss_of(tried: Sequence[Watched]) -> Tensor:
+            with watching(tried):
                 return closure()[1]
 
         with torch.no_grad():
@@ -106,7 +109,7 @@ class LocalGaussNewton:
                     track.stacked = True
                     stacked.append((track, one, evidence))
             if stacked:
-                held = self.group.learn(stacked, Batch(output, probes, loss, ok, evaluate))
+                held = self.group.learn(stacked, Batch(output, probes, loss, ok, loss_of))
             if self.base is not None:
                 self._base_step(ok)
             for track in self.tracks:
@@ -125,7 +128,7 @@ class LocalGaussNewton:
     def _check(self, output: Any, loss: Any) -> None:
         if not isinstance(output, Tensor) or not isinstance(loss, Tensor):
             raise TypeError(
-                f"The closure returned ({type(output).__name__}, {type(loss).__name__}); "
+                f"The function returned ({type(output).__name__}, {type(loss).__name__}); "
                 "it needs the model's output and the loss, both tensors: return output, loss."
             )
         if tuple(loss.shape) != self.runs:
