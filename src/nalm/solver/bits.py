@@ -15,8 +15,10 @@ SPARE_BITS = 20.0
 
 def evidence_bits(problem: Problem) -> float:
     """How many bits the target pins down: for each row, its spread over what rounding and noise leave open."""
-    spread = float(np.std(problem.y))
-    floor = (ROUNDING + problem.noise) * np.maximum(np.abs(problem.y), 1e-300)
+    height = float(np.max(np.abs(problem.y))) or 1.0
+    y = problem.y / height  # squares of very small numbers would vanish
+    spread = float(np.std(y))
+    floor = (ROUNDING + problem.noise) * np.maximum(np.abs(y), 1e-300)
     return float(np.sum(np.maximum(np.log2(spread / floor + 1) - 2, 0)))
 
 

@@ -104,7 +104,7 @@ def write_onnx(solution: object, file: Path) -> None:
 
     rows = torch.export.Dim("rows")
     example = (torch.ones(2, len(solution.names)),)
-    program = torch.onnx.export(Formula(), example, dynamo=True, dynamic_shapes=({0: rows},), verbose=False)
+    program = torch.onnx.export(Formula().eval(), example, dynamo=True, dynamic_shapes=({0: rows},), verbose=False)
     if program is None:
         raise ImportError("writing ONNX needs onnx and onnxscript: pip install 'nalm[onnx]'")
     program.save(str(file))

@@ -6,10 +6,11 @@ target is then compared with what is left of thousands of small trees, one by on
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations as combinations_of
+from typing import Any
 
 import numpy as np
 
@@ -28,26 +29,46 @@ ROUNDED = 5e-6
 WIDTH = 24
 
 
-@lru_cache(maxsize=2)
-def small_trees(problem: Problem, columns: tuple[int, ...]) -> tuple[list[Formula], Array]:
-    """Sums and differences of squares, then all trees with up to three leaves over some columns, and their values."""
-    chosen = np.array(columns, dtype=np.int64)
-    forest = Forest(problem.X[: min(12, problem.rows), chosen], chosen)
-    forest.grow()
-    forest.grow()
-    squares = [product([(Input(i), 2)]) for i in columns] + [ONE]
-    signs = (Fraction(1), Fraction(-1))
-    trees = [total([(Fraction(1), a), (sign, b)]) for a, b in combinations_of(squares, 2) for sign in signs]
-    end = min(sum(len(level) for level in forest.levels), MOST_TREES - len(trees))
-    trees += [forest.formula(number) for number in range(end)]
-    return trees, np.stack([evaluate(tree, problem.X) for tree in trees], axis=1)
+class SmallTrees(Sequence[Formula]):
+    """Sums and differences of squares, then all trees with up to three leaves over some columns.
+
+    `values` `(n, m)` are theirs at all rows; a formula is made only when it is asked for.
+    """
+
+    def __init__(self, problem: Problem, columns: Indices) -> None:
+        squares = [product([(Input(int(i)), 2)]) for i in columns] + [ONE]
+        pairs = combinations_of(squares, 2)
+        self._squares = [total([(Fraction(1), a), (Fraction(s), b)]) for a, b in pairs for s in (1, -1)]
+        self._forest = Forest(problem.X[:, columns], columns)
+        self._forest.grow()
+        self._forest.grow()
+        listed = np.concatenate([level.values for level in self._forest.levels])[: MOST_TREES - len(self._squares)]
+        self.values = np.column_stack([*(evaluate(f, problem.X) for f in self._squares), listed.T])
+
+    def __len__(self) -> int:
+        return int(self.values.shape[1])
+
+    def __getitem__(self, index: Any) -> Any:
+        known = len(self._squares)
+        return self._squares[index] if index < known else self._forest.formula(int(index) - known)
+
+
+@lru_cache(maxsize=1)
+def _small_trees(problem: Problem, columns: tuple[int, ...]) -> SmallTrees:
+    return SmallTrees(problem, np.array(columns, dtype=np.int64))
+
+
+def small_trees(problem: Problem, columns: Indices) -> SmallTrees:
+    """The small trees of a problem; the last ones asked for are kept, as three shapes share them."""
+    return _small_trees(problem, tuple(columns.tolist()))
 
 
 def product_with_factors(problem: Problem, columns: Indices, factors: int = 2) -> Iterator[Formula | None]:
     """Formulas `c * prod(x_i ** e_i) * u ** f * v ** g` with small trees u, v."""
     if np.any(problem.y == 0) or np.any(problem.X == 0) or problem.rows < problem.columns + 8:
         return
-    trees, values = small_trees(problem, tuple(columns.tolist()))
+    trees = small_trees(problem, columns)
+    values = trees.values
     with np.errstate(all="ignore"):
         logs = np.log(np.abs(values))
     base = np.column_stack([np.log(np.abs(problem.X)), np.ones(problem.rows)])
@@ -83,7 +104,8 @@ def sum_with_trees(problem: Problem, columns: Indices, terms: int = 2) -> Iterat
     """Formulas `sum(w_i * x_i) + c + a * u + b * v` with small trees u, v."""
     if problem.rows < problem.columns + 8:
         return
-    trees, values = small_trees(problem, tuple(columns.tolist()))
+    trees = small_trees(problem, columns)
+    values = trees.values
     base = np.column_stack([problem.X, np.ones(problem.rows)])
     linear: list[Formula] = [*(Input(i) for i in range(problem.columns)), ONE]
     rounded = ROUNDED * float(np.sqrt(np.mean(problem.y**2)))
@@ -95,9 +117,9 @@ def sum_with_trees(problem: Problem, columns: Indices, terms: int = 2) -> Iterat
 
 def sum_of_trees(problem: Problem, columns: Indices, terms: int = 2, width: int = 60) -> Iterator[Formula | None]:
     """Formulas `y ** p = a * u + b * v` over all small trees: two unrelated constants."""
-    trees, values = small_trees(problem, tuple(columns.tolist()))
+    trees = small_trees(problem, columns)
     for link in usable_links(problem):
-        yield from sparse_sums(problem, trees, values, link, terms, width)
+        yield from sparse_sums(problem, trees, trees.values, link, terms, width)
 
 
 def _supports(

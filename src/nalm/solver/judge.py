@@ -12,7 +12,6 @@ from enum import StrEnum
 from fractions import Fraction
 
 import numpy as np
-from scipy import stats
 
 from .formula import (
     Array,
@@ -21,7 +20,6 @@ from .formula import (
     Product,
     Sum,
     gradients,
-    inputs,
     real_constants,
     simplified,
     size,
@@ -29,11 +27,11 @@ from .formula import (
     with_constants,
 )
 from .problem import Problem
+from .structure import structured
 
 MOST_CONSTANTS = 3
 LEAST_DETERMINED = 2e-5
 LARGEST_DENOMINATOR = 12
-STRUCTURE_LEVEL = 1e-5
 HOPELESS = 1e3
 """After one Gauss-Newton step an error this many times the limit will not come down."""
 
@@ -195,38 +193,6 @@ def _acceptable(problem: Problem, formula: Formula, spread: Array) -> bool:
     if not problem.noise and np.any(spread > LEAST_DETERMINED * values):
         return False
     return not structured(problem, formula)
-
-
-def structured(problem: Problem, formula: Formula, level: float = STRUCTURE_LEVEL) -> bool:
-    """Do the errors follow the inputs? True marks an approximation (or a missing term), not a law.
-
-    An F test of the errors against a cubic in the inputs that the formula reads, and a line in the others.
-    """
-    errors = problem.errors(formula)
-    if not np.all(np.isfinite(errors)):
-        return True
-    if np.sqrt(np.mean(errors**2)) < 1e-6:
-        return False
-    design = _cubic(problem, sorted(inputs(formula)))
-    rows, terms = design.shape
-    if terms < 2 or rows < terms + 4:
-        return False
-    basis, _ = np.linalg.qr(design)
-    explained = float(np.sum((basis.T @ errors) ** 2))
-    left = max(float(np.sum(errors**2)) - explained, 1e-300)
-    score = (explained / terms) / (left / (rows - terms))
-    return bool(stats.f.sf(score, terms, rows - terms) < level)
-
-
-def _cubic(problem: Problem, used: list[int]) -> Array:
-    """Columns 1, z, z², z³ and products of two standardised inputs, at most a quarter as many as rows."""
-    spread = problem.X.std(axis=0)
-    standard = (problem.X - problem.X.mean(axis=0)) / np.where(spread > 0, spread, 1)
-    z = standard[:, [i for i in used if spread[i] > 0]]
-    others = standard[:, [i for i in range(problem.columns) if i not in used and spread[i] > 0]]
-    pairs = [z[:, i] * z[:, j] for i in range(z.shape[1]) for j in range(i)]
-    columns = [np.ones(problem.rows), *z.T, *(z**2).T, *pairs, *(z**3).T, *others.T]
-    return np.stack(columns[: max(1, problem.rows // 4)], axis=1)
 
 
 def _candidate(

@@ -34,10 +34,11 @@ class Effort:
     monomial_terms: int
     factors: tuple[int, ...]
     starts: int
+    composite: bool = True
 
 
 EFFORTS = {
-    "quick": Effort(((4, 10),), 100_000, 6, 3, (2,), 2),
+    "quick": Effort(((4, 6),), 100_000, 5, 2, (2,), 2, composite=False),
     "normal": Effort(((4, 30), (5, 10), (6, 7), (7, 5)), 600_000, 10, 5, (2, 3), 4),
     "high": Effort(((4, 100), (5, 20), (6, 14), (7, 10)), 6_000_000, 14, 8, (2, 3, 4, 5), 10),
 }
@@ -70,10 +71,13 @@ def costly_rungs(problem: Problem, effort: Effort) -> Iterator[Rung]:
     shallow, deep = _tree_stages(problem, effort, order)
     yield from shallow
     few = order[: min(6, effort.monomial_columns)]
-    yield Rung("monomial times a form", partial(monomial_times_form, columns=order[: effort.monomial_columns]))
-    yield Rung("product with factors", partial(product_with_factors, columns=few))
-    yield Rung("sum with trees", partial(sum_with_trees, columns=few))
+    if effort.composite:
+        yield Rung("monomial times a form", partial(monomial_times_form, columns=order[: effort.monomial_columns]))
+        yield Rung("product with factors", partial(product_with_factors, columns=few))
+        yield Rung("sum with trees", partial(sum_with_trees, columns=few))
     yield from deep
+    if not effort.composite:
+        return
     columns = order[: effort.monomial_columns]
     yield Rung("longer sum of products", partial(sum_of_products, columns=columns, terms=effort.monomial_terms))
     for k in effort.factors[1:]:

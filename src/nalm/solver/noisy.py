@@ -20,12 +20,13 @@ from .edits import edits
 from .elsewhere import agrees_elsewhere
 from .factored import product_of_sums, quotient_of_sums
 from .formula import Formula, evaluate, real_constants
-from .judge import Candidate, Status, judge, refine, structured
+from .judge import Candidate, Status, judge, refine
 from .ladder import Rung
 from .monomials import sum_of_products
 from .problem import Problem
 from .products import product_of_powers
 from .screen import by_importance
+from .structure import structured
 from .sums import sum_of_inputs, sum_of_powers
 
 LARGEST_NOISE = 0.05
@@ -55,7 +56,7 @@ def under_noise(problem: Problem, tried: list[Candidate], chosen: Candidate, tho
     verdict = judge(noisy, best, shapes[best])
     noisy = replace(problem, noise=max(noise_level(problem, verdict.formula), 1e-12))
     tried = [*tried, *(judge(noisy, formula, shapes[formula]) for formula in sorted(pool, key=pool.__getitem__)[:10])]
-    if not verdict.found or noisy.noise > LARGEST_NOISE or structured(noisy, verdict.formula, level=1e-3):
+    if not verdict.found or noisy.noise > LARGEST_NOISE or structured(noisy, verdict.formula, level=1e-2):
         return problem, tried, min([chosen, verdict], key=lambda c: c.relative_error), Status.NONE, []
     note = f"the noise of y was estimated as {noisy.noise:.1e} of its size"
     if _has_rival(noisy, verdict.formula, pool):

@@ -78,7 +78,7 @@ def _searched(problem: Problem, effort: Effort, noisy: bool, report: Callable[[s
             break
         tried = tried + climb(problem, costly_rungs(problem, effort) if thorough else cheap_rungs(effort), report)
         chosen, status, notes = _verdict(problem, tried)
-        if status is Status.NONE and noisy:
+        if status is Status.NONE and noisy and (effort.composite or not thorough):
             report("noise")
             outcome = under_noise(problem, tried, chosen, thorough)
             if outcome[3] is not Status.NONE and (thorough or outcome[3] is not Status.AMBIGUOUS):

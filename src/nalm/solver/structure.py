@@ -1,0 +1,49 @@
+"""Whether errors look like noise, or like something a formula has missed."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import stats
+
+from .formula import Array, Formula, inputs
+from .problem import Problem
+
+STRUCTURE_LEVEL = 1e-5
+
+
+def structured(problem: Problem, formula: Formula, level: float = STRUCTURE_LEVEL) -> bool:
+    """Do the errors follow the inputs? True marks an approximation (or a missing term), not a law.
+
+    An F test of the errors, and of the errors in the direction of the target, against a cubic in the inputs that the
+    formula reads and all products of two inputs.
+    """
+    errors = problem.errors(formula)
+    if not np.all(np.isfinite(errors)):
+        return True
+    if np.sqrt(np.mean(errors**2)) < 1e-6:
+        return False
+    basis = np.linalg.qr(_cubic(problem, sorted(inputs(formula))))[0]
+    # A target that changes sign would hide a missing factor, so its sign is taken out as well.
+    return any(_explained(basis, e) < level for e in (errors, errors * np.where(problem.y < 0, -1, 1)))
+
+
+def _explained(basis: Array, errors: Array) -> float:
+    """The chance that pure noise is explained this well by the columns of the basis."""
+    rows, terms = basis.shape
+    if terms < 2 or rows < terms + 4:
+        return 1.0
+    explained = float(np.sum((basis.T @ errors) ** 2))
+    left = max(float(np.sum(errors**2)) - explained, 1e-300)
+    return float(stats.f.sf((explained / terms) / (left / (rows - terms)), terms, rows - terms))
+
+
+def _cubic(problem: Problem, used: list[int]) -> Array:
+    """Columns 1, z, z², z³ of the inputs read, lines in all, products of two; at most a third as many as rows."""
+    spread = problem.X.std(axis=0)
+    standard = (problem.X - problem.X.mean(axis=0)) / np.where(spread > 0, spread, 1)
+    order = [i for i in used if spread[i] > 0] + [i for i in range(problem.columns) if i not in used and spread[i] > 0]
+    z = standard[:, order]
+    read = z[:, : len(used)]
+    pairs = [z[:, i] * z[:, j] for j in range(z.shape[1]) for i in range(j)]
+    columns = [np.ones(problem.rows), *read.T, *(read**2).T, *z.T[len(used) :], *(read**3).T, *pairs]
+    return np.stack(columns[: max(1, problem.rows // 3)], axis=1)

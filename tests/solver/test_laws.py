@@ -1,0 +1,122 @@
+"""Compositions, laws, coefficients, and random trees."""
+
+import numpy as np
+import pytest
+
+from nalm.solver import Status, solve
+from nalm.solver.shapes import monomial_times_form, product_with_factors, sum_of_products, tree_search
+
+from .data import NINE_RANGES, float32
+
+COMPOSITIONS = {
+    "add-add": lambda a, b, c: a + b + c,
+    "add-sub": lambda a, b, c: -a - b - c,
+    "add-mul": lambda a, b, c: (a + b) * c,
+    "add-div": lambda a, b, c: 1 / ((a + b) * c),
+    "sub-add": lambda a, b, c: -a - b + c,
+    "sub-sub": lambda a, b, c: a + b - c,
+    "sub-mul": lambda a, b, c: (-a - b) * c,
+    "sub-div": lambda a, b, c: 1 / ((-a - b) * c),
+    "mul-add": lambda a, b, c: a * b + c,
+    "mul-sub": lambda a, b, c: -a * b - c,
+    "mul-mul": lambda a, b, c: a * b * c,
+    "mul-div": lambda a, b, c: 1 / (a * b * c),
+    "div-add": lambda a, b, c: 1 / (a * b) + c,
+    "div-sub": lambda a, b, c: -1 / (a * b) - c,
+    "div-mul": lambda a, b, c: c / (a * b),
+    "div-div": lambda a, b, c: a * b / c,
+}
+
+
+def solved(formula, X, **options):
+    y = float32(formula(*X.T))
+    solution = solve(float32(X), y, **options)
+    return solution, solution.predict(1.7 * X), formula(*(1.7 * X).T)
+
+
+@pytest.mark.parametrize("redundant", [1, 5])
+@pytest.mark.parametrize("bounds", NINE_RANGES)
+def test_sixteen_compositions(bounds, redundant):
+    X = np.random.default_rng(redundant).uniform(*bounds, (128, 3 + redundant))
+    for name, formula in COMPOSITIONS.items():
+        solution, beyond, truth = solved(lambda a, b, c, *_, f=formula: f(a, b, c), X)
+        assert solution.status is Status.EXACT, name
+        np.testing.assert_allclose(beyond, truth, rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("formula", "text"),
+    [
+        (lambda m, v: m * v**2 / 2, "x0*x1**2/2"),
+        (lambda f, g: 1 / (1 / f + 1 / g), "1/(1/x1 + 1/x0)"),
+        (lambda a, b: np.sqrt(a**2 + b**2), "sqrt(x0**2 + x1**2)"),
+        (lambda a, b: (a + 1) * (b + 2), "(x0 + 1)*(x1 + 2)"),
+        (lambda a, b, c, d, e: a / (b + c / (d + e)), "x0/(x1 + x2/(x3 + x4))"),
+    ],
+)
+def test_laws_read_as_they_are_written(formula, text):
+    X = np.random.default_rng(0).uniform(1, 2, (200, formula.__code__.co_argcount))
+    solution, _, _ = solved(formula, X)
+    assert str(solution.expression) == text
+    assert solution.exact
+
+
+@pytest.mark.parametrize(
+    ("formula", "constants"),
+    [
+        (lambda m, n, r: 6.674e-11 * m * n / r**2, [6.674e-11]),
+        (lambda p, r, v, h: p + r * v**2 / 2 + 9.81 * r * h, [9.81]),
+        (lambda a, b, c, d: 2.37 * (a + b) / (c - d), [2.37]),
+        (lambda a, b, c, d: 2.37 * a * b / c + 0.913 / d, [0.913, 2.37]),
+        (lambda a, b, c: a / (b + 0.713) + c, [0.713]),
+    ],
+)
+def test_real_constants_are_found_and_never_called_exact(formula, constants):
+    X = np.random.default_rng(0).uniform(1.1, 1.2, (256, formula.__code__.co_argcount))
+    solution, _, _ = solved(formula, X)
+    assert solution.status is Status.REAL
+    assert sorted(abs(value) for value, _ in solution.evidence.constants) == pytest.approx(constants, rel=1e-5)
+    assert solution.unit is None
+
+
+def random_tree(rng, leaves, columns):
+    if leaves == 1:
+        index = rng.integers(columns)
+        return lambda X: X[:, index]
+    left = rng.integers(1, leaves)
+    a, b = random_tree(rng, left, columns), random_tree(rng, leaves - left, columns)
+    operation = [np.add, np.subtract, np.multiply, np.divide][rng.integers(4)]
+    return lambda X: operation(a(X), b(X))
+
+
+@pytest.mark.parametrize("leaves", [4, 5, 6])
+def test_random_trees_are_recovered(leaves):
+    for seed in range(9):
+        rng = np.random.default_rng([seed, leaves])
+        X = rng.uniform(*NINE_RANGES[seed], (256, 5))
+        formula = random_tree(rng, leaves, 5)
+        with np.errstate(all="ignore"):
+            y, truth = formula(X), formula(1.7 * X)
+        if not np.isfinite(y).all() or np.ptp(y) < 1e-6 * np.max(np.abs(y)):
+            continue
+        solution = solve(float32(X), float32(y))
+        assert solution.status is Status.EXACT, seed
+        assert np.median(np.abs(solution.predict(1.7 * X) / truth - 1)) < 1e-9
+
+
+@pytest.mark.parametrize(
+    ("search", "formula", "columns"),
+    [
+        (sum_of_products, lambda a, b, c, d: a * b + c / d - b * d**2, 4),
+        (monomial_times_form, lambda m, a, b, c: m * (a**2 + b**2 - 2 * a * b + c**2), 4),
+        (product_with_factors, lambda x, u, c, t: (x - u * t) / np.sqrt(1 - u**2 / (3 * c) ** 2) * c, 4),
+        (tree_search, lambda a, b, c: a / (b + c) - b, 3),
+    ],
+)
+def test_each_shape_can_be_used_alone(search, formula, columns):
+    X = np.random.default_rng(0).uniform(1, 2, (200, columns))
+    found = search(float32(X), float32(formula(*X.T)))
+    if search is product_with_factors:  # 9 c^2 - u^2 is no small tree, so this one must be refused
+        assert not found or not found.found
+    else:
+        assert found.status is Status.EXACT
