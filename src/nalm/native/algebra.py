@@ -12,7 +12,7 @@ from .bounds import bounds
 from .values import LONG, Graph, Value, Varies, is_number, number, split
 
 SUMS = ("sum_samples", "sum_features")
-_TRANSCENDENTAL = {"exp", "log", "sin", "cos", "tanh", "sigmoid", "log1p", "expm1", "sqrt"}
+_TRANSCENDENTAL = {"exp", "log", "sin", "cos", "tanh", "sigmoid", "log1p", "expm1", "erf", "sqrt"}
 _SMALLEST_NORMAL = 2.0**-126
 
 

@@ -26,6 +26,18 @@ _LOG = (
 _SIN = (-1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1)
 _COS = (2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2)
 _TANH = (-5.70498872745e-3, 2.06390887954e-2, -5.37397155531e-2, 1.33314422036e-1, -3.33332819422e-1)
+_ERF = (
+    *(7.853861353153693e-5, -8.010193625184903e-4, 5.188327685732524e-3, -2.685381193529856e-2),
+    *(1.128358514861418e-1, -3.761262582423300e-1, 1.128379165726710),
+)
+_ERFC_NEAR = (
+    *(2.326819970068386e-2, -1.387039388740657e-1, 3.687424674597105e-1, -5.824733027278666e-1, 6.210004621745983e-1),
+    *(-4.944515323274145e-1, 3.404879937665872e-1, -2.741127028184656e-1, 5.638259427386472e-1),
+)
+_ERFC_FAR = (
+    *(-1.047766399936249e1, 1.297719955372516e1, -7.495518717768503, 2.921019019210786, -1.015265279202700),
+    *(4.218463358204948e-1, -2.820767439740514e-1, 5.641895067754075e-1),
+)
 _HALF_PI = (1.57079637050628662109375, -4.37113900018624283e-8, -1.71512451e-15)  # pi / 2 in three floats
 _TURNS = float(np.float32(2 / math.pi))
 
@@ -111,6 +123,17 @@ def _tanh(x: Vector) -> Vector:
     return (size > 0.625).where(large.intrinsic("copysign", x), small)
 
 
+def _erf(x: Vector) -> Vector:
+    z = x * x
+    small = x * z.polynomial(*_f32(*_ERF))
+    size = x.intrinsic("fabs")
+    q = 1.0 / size
+    y = q * q
+    tail = (size < 2.0).where(y.polynomial(*_f32(*_ERFC_NEAR)), y.polynomial(*_f32(*_ERFC_FAR)))
+    large = 1.0 - _exp(-z) * q * tail
+    return (size > 1.0).where(large.intrinsic("copysign", x), small)
+
+
 def _quadrant(x: Vector) -> tuple[Vector, Vector, Vector]:
     """The angle as (quarter turns, sine of the rest, cosine of the rest)."""
     whole, n = _whole(x * _TURNS)
@@ -179,6 +202,7 @@ FUNCTIONS: dict[str, Callable[..., Vector]] = {
     "log1p": _log1p,
     "sigmoid": _sigmoid,
     "tanh": _tanh,
+    "erf": _erf,
     "sin": _sin,
     "cos": _cos,
     "pow": _pow,

@@ -189,6 +189,7 @@ _UNARY = (
     "round",
     "log1p",
     "expm1",
+    "erf",
 )
 
 POINTWISE: dict[str, Rule] = {
