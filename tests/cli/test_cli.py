@@ -62,6 +62,22 @@ def test_run_show_figure_compare(folder):
     assert "+0.00" in compared.output
 
 
+@pytest.mark.parametrize("way", ["lgn", "solver"])
+def test_other_ways_of_training_solve_every_range(folder, way):
+    output = nalm(
+        "run", "single-module/div", "--recipe", way, "--quick", "--seeds", 1, "--store", folder / "ways.db"
+    ).output
+    assert "9 runs trained, 9 solved" in output
+
+
+def test_solve_a_file(folder):
+    rows = [f"{m},{M},{r},{m * M / r**2}" for m in (1, 2, 5) for M in (3, 4, 7) for r in (2, 5, 9)]
+    (folder / "law.csv").write_text("m,M,r,F\n" + "\n".join(rows))
+    output = nalm("solve", folder / "law.csv", "--target", "F").output
+    assert "F = M*m/r**2" in output
+    assert "exact" in output
+
+
 def test_export_and_merge(folder):
     quick("run", folder, "--unit", "NMU", "--range", "U[1,2)")
     assert "runs written" in nalm("export", folder / "runs.csv", "--store", folder / "runs.db").output
