@@ -128,11 +128,7 @@ def test_random_steps_agree_with_torch(chain):
         assert np.abs(got - exact[n]).max() <= allowed, n
 
 
-@settings(max_examples=6, **SETTINGS)
-@given(st.integers(33, 130).filter(lambda n: n != SAMPLES), st.integers(1, 3), st.booleans(), st.booleans())
-def test_random_wide_layers_agree_with_torch(features, outputs, squashed, normalised):
-    """A long feature axis in every role: contracted forwards and backwards, summed, clipped by a norm, stored late."""
-
+def wide_step(squashed, normalised):
     def step(state, consts, draws, _):
         x = consts["low"] + (consts["high"] - consts["low"]) * draws["u"]
         target = consts["mask"] @ x
@@ -150,6 +146,14 @@ def test_random_wide_layers_agree_with_torch(features, outputs, squashed, normal
         new = {"w": state["w"] - 0.05 * mean, "b": state["b"] - 0.01 * gradients["b"], "mean": mean}
         return new, {"loss": value, "size": new["w"].square().sum()}
 
+    return step
+
+
+@settings(max_examples=6, **SETTINGS)
+@given(st.integers(33, 130).filter(lambda n: n != SAMPLES), st.integers(1, 3), st.booleans(), st.booleans())
+def test_random_wide_layers_agree_with_torch(features, outputs, squashed, normalised):
+    """A long feature axis in every role: contracted forwards and backwards, summed, clipped by a norm, stored late."""
+    step = wide_step(squashed, normalised)
     rng = np.random.default_rng(features)
     seeds = np.array([1, 1, 2])
     shapes = {"w": (outputs, features), "b": (outputs, 1), "mean": (outputs, features)}

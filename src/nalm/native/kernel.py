@@ -75,10 +75,10 @@ class Kernel:
         table = np.ascontiguousarray(clock, dtype=np.float32).reshape(len(clock), len(self.inputs.clock))
         where = np.arange(len(seeds)) if alive is None else np.flatnonzero(alive)
         tiles, runs = _tiles(seeds, where, self._layout.slots)
-        packed_state = _pack(state, self.inputs.state, runs, len(seeds))
-        packed_consts = _pack(consts, self.inputs.consts, runs, len(seeds))
+        packed = _pack(state, self.inputs.state, runs, len(seeds))
         results = _aligned((len(tiles), len(self.metrics), LANES))
-        arrays: list[NDArray[Any]] = [packed_state, packed_consts, results, table, tiles]
+        constants = _pack(consts, self.inputs.consts, runs, len(seeds))
+        arrays: list[NDArray[Any]] = [packed, constants, results, table, tiles]
         addresses = [a.ctypes.data for a in arrays]
 
         def work(start: int, stop: int) -> None:
@@ -89,13 +89,8 @@ class Kernel:
         else:
             with ThreadPoolExecutor(threads) as pool:
                 list(pool.map(lambda tile: work(tile, tile + 1), range(len(tiles))))
+        _unpack(packed, state, self.inputs.state, runs)
         used = runs >= 0
-        offset = 0
-        for name, shape in self.inputs.state.items():
-            size = int(np.prod(shape))
-            new = packed_state[:, offset : offset + size].swapaxes(1, 2)[used]
-            state[name][runs[used]] = new.reshape(-1, *shape)
-            offset += size
         measured = np.full((len(self.metrics), len(seeds)), np.nan, np.float32)
         measured[:, runs[used]] = results.swapaxes(1, 2)[used].T
         return dict(zip(self.metrics, measured, strict=True))
@@ -197,6 +192,16 @@ def _pack(arrays: Mapping[str, Floats], shapes: Shapes, runs: NDArray[np.int64],
     packed = _aligned((len(runs), numbers.shape[1], LANES))
     packed[...] = numbers[runs].swapaxes(1, 2)
     return packed
+
+
+def _unpack(packed: Floats, arrays: Mapping[str, Floats], shapes: Shapes, runs: NDArray[np.int64]) -> None:
+    """Writes the numbers of each tile back to its runs."""
+    used, offset = runs >= 0, 0
+    for name, shape in shapes.items():
+        size = int(np.prod(shape))
+        new = packed[:, offset : offset + size].swapaxes(1, 2)[used]
+        arrays[name][runs[used]] = new.reshape(-1, *shape)
+        offset += size
 
 
 def _aligned(shape: tuple[int, ...]) -> Floats:
