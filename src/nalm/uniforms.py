@@ -22,8 +22,8 @@ ROUNDS = 7
 LANES = 16
 WORDS = 4
 _BLOCK = LANES * WORDS
-_MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)
-_WEYL = (0x9E3779B9, 0xBB67AE85)
+MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)
+WEYL = (0x9E3779B9, 0xBB67AE85)
 _MASK = 0xFFFFFFFF
 
 
@@ -47,9 +47,9 @@ def philox(counter: Sequence[Tensor], key: Sequence[Tensor], rounds: int = ROUND
     c0, c1, c2, c3 = counter
     k0, k1 = key
     for _ in range(rounds):
-        p0, p2 = _MULTIPLIERS[0] * c0, _MULTIPLIERS[1] * c2
+        p0, p2 = MULTIPLIERS[0] * c0, MULTIPLIERS[1] * c2
         c0, c1, c2, c3 = (p2 >> 32 & _MASK) ^ c1 ^ k0, p2 & _MASK, (p0 >> 32 & _MASK) ^ c3 ^ k1, p0 & _MASK
-        k0, k1 = (k0 + _WEYL[0]) & _MASK, (k1 + _WEYL[1]) & _MASK
+        k0, k1 = (k0 + WEYL[0]) & _MASK, (k1 + WEYL[1]) & _MASK
     return c0, c1, c2, c3
 
 

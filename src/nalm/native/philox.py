@@ -7,8 +7,8 @@ ignores the upper half.
 
 from __future__ import annotations
 
-from ..uniforms import _MULTIPLIERS as MULTIPLIERS
-from ..uniforms import _WEYL as WEYL
+from ..uniforms import MULTIPLIERS as MULTIPLIERS
+from ..uniforms import WEYL as WEYL
 from ..uniforms import LANES, ROUNDS, WORDS
 from .text import FLOATS, INTS, Writer, splat
 
