@@ -110,7 +110,6 @@ def test_command_names_the_error(tmp_path):
 
 def test_command_writes_onnx(tmp_path):
     runtime = pytest.importorskip("onnxruntime")
-    pytest.importorskip("onnxscript")
     file = tmp_path / "f.onnx"
     result = command(written(tmp_path), "--target", "y", "--onnx", file)
     assert result.exit_code == 0, result.output

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from .solution import Solution
 
 
 def solve_command(
@@ -21,6 +26,7 @@ def solve_command(
     """Find the exact formula behind a table of numbers, or say that there is none in the shapes known."""
     from rich.console import Console
 
+    from .graph import write_onnx
     from .solve import solve
     from .table import candidate_table, python_function, read_table
 
@@ -37,7 +43,7 @@ def solve_command(
     if export is not None:
         export.write_text(python_function(solution), encoding="utf-8")
     if onnx is not None:
-        write_onnx(solution, onnx)
+        write_onnx(solution.chosen.formula, len(solution.names), onnx)
     if as_json:
         print(json.dumps(as_record(solution, target), ensure_ascii=False, indent=1))
         return
@@ -45,11 +51,8 @@ def solve_command(
     console.print(candidate_table(solution))
 
 
-def as_record(solution: object, target: str) -> dict[str, object]:
+def as_record(solution: Solution, target: str) -> dict[str, object]:
     """A solution as plain data for JSON."""
-    from .solution import Solution
-
-    assert isinstance(solution, Solution)
     return {
         "target": target,
         "formula": str(solution.expression),
@@ -65,14 +68,9 @@ def as_record(solution: object, target: str) -> dict[str, object]:
     }
 
 
-def _print(console: object, solution: object, target: str, written: list[Path]) -> None:
-    from rich.console import Console
+def _print(console: Console, solution: Solution, target: str, written: list[Path]) -> None:
     from rich.text import Text
 
-    from .solution import Solution
-
-    assert isinstance(console, Console)
-    assert isinstance(solution, Solution)
     console.print(Text(f"{target} = {solution.expression}", style="bold"))
     evidence = solution.evidence
     console.print(
@@ -87,24 +85,3 @@ def _print(console: object, solution: object, target: str, written: list[Path]) 
         console.print(Text(f"note: {note}"))
     for file in written:
         console.print(Text(f"written: {file}"))
-
-
-def write_onnx(solution: object, file: Path) -> None:
-    """The formula as an ONNX model from `(rows, columns)` to `(rows, 1)`."""
-    import torch
-
-    from .solution import Solution
-
-    assert isinstance(solution, Solution)
-    function = solution.expression.torch()
-
-    class Formula(torch.nn.Module):
-        def forward(self, x: torch.Tensor) -> torch.Tensor:
-            return function(x)
-
-    rows = torch.export.Dim("rows")
-    example = (torch.ones(2, len(solution.names)),)
-    program = torch.onnx.export(Formula().eval(), example, dynamo=True, dynamic_shapes=({0: rows},), verbose=False)
-    if program is None:
-        raise ImportError("writing ONNX needs onnx and onnxscript: pip install 'nalm[onnx]'")
-    program.save(str(file))

@@ -29,7 +29,7 @@ from .screen import by_importance
 from .structure import structured
 from .sums import sum_of_inputs, sum_of_powers
 
-LARGEST_NOISE = 0.05
+LARGEST_NOISE = 0.03
 CLEAR_MARGIN = 16.0
 """By how many noise variances a rival must be worse: four standard deviations."""
 

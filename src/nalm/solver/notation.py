@@ -30,6 +30,16 @@ def to_sympy(formula: Formula, symbols: Sequence[sympy.Symbol]) -> sympy.Expr:
             return sympy.Mul(*(to_sympy(f, symbols) ** number(e) for f, e in factors))
 
 
+def neat(expression: Any) -> Any:
+    """The shorter of an exact rational expression and its factored form; anything else as it is."""
+    import sympy
+
+    rational = expression.is_rational_function() and not expression.has(sympy.Float)
+    if not rational or expression.count_ops() > 40:
+        return expression
+    return min(expression, sympy.factor(sympy.together(expression)), key=sympy.count_ops)
+
+
 def show(formula: Formula, names: Sequence[str] | None = None) -> str:
     """The formula as text, with inputs `x0, x1, ...` unless names are given.
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from .formula import Array, evaluate
 from .judge import Candidate, Status
-from .notation import to_sympy
+from .notation import neat, to_sympy
 
 if TYPE_CHECKING:
     from nalm.expression import Expression
@@ -97,7 +97,7 @@ def expression_of(candidate: Candidate, names: Sequence[str], unit: Unit | None 
     from nalm.expression import Expression
 
     symbols = tuple(sympy.Symbol(name, real=True) for name in names)
-    return Expression((to_sympy(candidate.formula, symbols),), symbols, not candidate.constants, unit)
+    return Expression((neat(to_sympy(candidate.formula, symbols)),), symbols, not candidate.constants, unit)
 
 
 def pareto(tried: Sequence[Candidate], most: int = 12) -> list[Candidate]:

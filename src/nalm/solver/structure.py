@@ -9,13 +9,15 @@ from .formula import Array, Formula, inputs
 from .problem import Problem
 
 STRUCTURE_LEVEL = 1e-5
+PREDICTABLE = 4.0
+MOST_ROWS = 512
 
 
 def structured(problem: Problem, formula: Formula, level: float = STRUCTURE_LEVEL) -> bool:
     """Do the errors follow the inputs? True marks an approximation (or a missing term), not a law.
 
-    An F test of the errors, and of the errors in the direction of the target, against a cubic in the inputs that the
-    formula reads and all products of two inputs.
+    The errors, and the errors in the direction of the target, are tested against a cubic in the inputs that the formula
+    reads with all products of two inputs (an F test), and against each other (can a row be predicted from the others?).
     """
     errors = problem.errors(formula)
     if not np.all(np.isfinite(errors)):
@@ -24,7 +26,8 @@ def structured(problem: Problem, formula: Formula, level: float = STRUCTURE_LEVE
         return False
     basis = np.linalg.qr(_cubic(problem, sorted(inputs(formula))))[0]
     # A target that changes sign would hide a missing factor, so its sign is taken out as well.
-    return any(_explained(basis, e) < level for e in (errors, errors * np.where(problem.y < 0, -1, 1)))
+    both = (errors, errors * np.where(problem.y < 0, -1, 1))
+    return any(_explained(basis, e) < level for e in both) or _predictable(problem.X, np.stack(both, axis=1))
 
 
 def _explained(basis: Array, errors: Array) -> float:
@@ -35,6 +38,25 @@ def _explained(basis: Array, errors: Array) -> float:
     explained = float(np.sum((basis.T @ errors) ** 2))
     left = max(float(np.sum(errors**2)) - explained, 1e-300)
     return float(stats.f.sf((explained / terms) / (left / (rows - terms)), terms, rows - terms))
+
+
+def _predictable(X: Array, errors: Array) -> bool:
+    """Does a smooth function of all inputs, fitted to the other rows, foretell a row's error? Columns are tested apart.
+
+    Left-out predictions of kernel ridge regression, which sees what no list of terms names, correlate with white errors
+    by chance only.
+    """
+    spread = X.std(axis=0)
+    z = ((X - X.mean(axis=0)) / np.where(spread > 0, spread, 1))[:MOST_ROWS]
+    errors = errors[:MOST_ROWS] - errors[:MOST_ROWS].mean(axis=0)
+    distance = np.sum(z**2, axis=1)[:, None] + np.sum(z**2, axis=1) - 2 * z @ z.T
+    kernel = np.exp(-distance / (4 * z.shape[1]))
+    smoother = kernel @ np.linalg.inv(kernel + 0.1 * np.eye(len(z)))
+    own = np.diag(smoother)[:, None]
+    foretold = (smoother @ errors - own * errors) / (1 - own)
+    strength = np.sum(foretold * errors, axis=0)
+    size = np.linalg.norm(foretold, axis=0) * np.linalg.norm(errors, axis=0)
+    return bool(np.any(strength > PREDICTABLE * size / np.sqrt(len(z))))
 
 
 def _cubic(problem: Problem, used: list[int]) -> Array:

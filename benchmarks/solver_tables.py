@@ -1,0 +1,138 @@
+"""The published tasks solved from one batch: single units, the two-layer task, compositions, random trees, refusals.
+
+    python benchmarks/solver_tables.py            # runs what is missing and writes benchmarks/results/solver_tasks.csv
+
+One row for each cell: runs, exact ones, wrong claims, median processor seconds.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+
+import numpy as np
+from solver.data import DISTRIBUTIONS, NINE_RANGES, OPERATIONS, float32, two_layer
+from solver.test_laws import COMPOSITIONS, random_tree
+from solver.test_refusal import RANGES, irrational_powers, named, network, noisy_product, waves
+
+from nalm.solver import Status, solve
+
+RESULTS = Path(__file__).parent / "results" / "solver_tasks.csv"
+FIELDS = ("task", "cell", "runs", "exact", "wrong", "seconds")
+SEEDS = 20
+Data = tuple[np.ndarray, np.ndarray, Callable[[np.ndarray], np.ndarray]]
+
+
+def single(name: str, inputs: int, operation: str) -> Iterator[Data]:
+    """Two of `inputs` columns, one operation; 128 rows (256 for 100 columns)."""
+    for seed in range(SEEDS):
+        rng = np.random.RandomState(seed)
+        offset = rng.randint(0, inputs - 1)
+        X = float32(DISTRIBUTIONS[name](rng, (128 if inputs < 100 else 256, inputs)))
+        apply = OPERATIONS[operation]
+        yield X, float32(apply(X[:, offset], X[:, offset + 1])), lambda Z, o=offset, f=apply: f(Z[:, o], Z[:, o + 1])
+
+
+def pairs_of_sums(bounds: tuple[float, float], operation: str) -> Iterator[Data]:
+    """The Arithmetic Dataset Task: 100 columns, two overlapping sums of 25; 1024 rows."""
+    for seed in range(SEEDS):
+        X, a, b = two_layer(*bounds, seed=seed, rows=1024)
+        first = np.random.RandomState(seed).randint(0, 63)
+
+        def truth(Z: np.ndarray, o: int = first) -> np.ndarray:
+            return OPERATIONS[operation](Z[:, o : o + 25].sum(1), Z[:, o + 13 : o + 38].sum(1))
+
+        yield float32(X), float32(OPERATIONS[operation](a, b)), truth
+
+
+def compositions(bounds: tuple[float, float], columns: int) -> Iterator[Data]:
+    for seed in range(2):
+        X = np.random.default_rng([seed, columns]).uniform(*bounds, (256, columns))
+        for formula in COMPOSITIONS.values():
+            yield float32(X), float32(formula(*X.T[:3])), lambda Z, f=formula: f(*Z.T[:3])
+
+
+def trees(leaves: int, scaled: bool) -> Iterator[Data]:
+    """Random trees over six columns, ranges in turn; a real factor in front if `scaled`."""
+    for seed in range(27):
+        rng = np.random.default_rng([seed, leaves, scaled, 2026])
+        while True:
+            X = rng.uniform(*NINE_RANGES[seed % 9], (256, 6))
+            formula, factor = random_tree(rng, leaves, 6), rng.uniform(0.5, 5) if scaled else 1.0
+            with np.errstate(all="ignore"):
+                y = factor * formula(X)
+            if np.isfinite(y).all() and np.ptp(y) > 1e-6 * np.max(np.abs(y)):
+                break
+        yield float32(X), float32(y), lambda Z, f=formula, c=factor: c * f(Z)
+
+
+def refusals(target: Callable[..., np.ndarray]) -> Iterator[Data]:
+    """Targets that are no arithmetic, or noisy; three columns, 128 rows."""
+    for seed in range(SEEDS):
+        rng = np.random.default_rng([seed, 7])
+        X = float32(rng.uniform(*RANGES[seed % 3], (128, 3)))
+        truth = (lambda Z: Z[:, 0] * Z[:, 1]) if target is noisy_product else (lambda Z: np.full(len(Z), np.nan))
+        yield X, float32(target(rng, X)), truth
+
+
+def cells() -> Iterator[tuple[str, str, Callable[[], Iterator[Data]]]]:
+    for inputs in (2, 10, 100):
+        for name in DISTRIBUTIONS:
+            for operation in OPERATIONS:
+                yield f"single unit, I={inputs}", f"{name} {operation}", lambda a=(name, inputs, operation): single(*a)
+    for bounds in NINE_RANGES:
+        for operation in ("mul", "div"):
+            cell = f"U[{bounds[0]:g},{bounds[1]:g}) {operation}"
+            yield "two-layer task", cell, lambda a=(bounds, operation): pairs_of_sums(*a)
+    for leaves in (4, 5, 6, 7):
+        for scaled in (False, True):
+            cell = f"{leaves} leaves" + (", real factor" if scaled else "")
+            yield "random trees, 6 inputs", cell, lambda a=(leaves, scaled): trees(*a)
+    for target in (network, waves, irrational_powers, named, noisy_product):
+        yield "refusals", target.__name__.replace("_", " "), lambda t=target: refusals(t)
+    for columns in (4, 8):
+        for bounds in NINE_RANGES:
+            cell = f"U[{bounds[0]:g},{bounds[1]:g}), {columns} inputs"
+            yield "16 compositions", cell, lambda a=(bounds, columns): compositions(*a)
+
+
+def measured(task: str, cell: str, data: Iterator[Data]) -> dict[str, object]:
+    runs, exact, wrong, seconds = 0, 0, 0, []
+    for X, y, truth in data:
+        began = time.process_time()
+        solution = solve(X, y)
+        seconds.append(time.process_time() - began)
+        wide = 1.7 * X[:64]
+        with np.errstate(all="ignore"):
+            right = bool(np.median(np.abs(solution.predict(wide) / truth(wide) - 1)) < 1e-5)
+        claimed = solution.status in (Status.EXACT, Status.REAL)
+        runs, exact, wrong = runs + 1, exact + (claimed and right), wrong + (claimed and not right)
+    middle = f"{np.median(seconds):.4f}"
+    return dict(zip(FIELDS, (task, cell, runs, exact, wrong, middle), strict=True))
+
+
+def main() -> None:
+    finished = set()
+    if RESULTS.exists():
+        with RESULTS.open(newline="") as stream:
+            finished = {(row["task"], row["cell"]) for row in csv.DictReader(stream)}
+    with RESULTS.open("a", newline="") as stream:
+        writer = csv.DictWriter(stream, FIELDS, lineterminator="\n")
+        if not finished:
+            writer.writeheader()
+        for task, cell, data in cells():
+            if (task, cell) not in finished:
+                writer.writerow(measured(task, cell, data()))
+                stream.flush()
+
+
+if __name__ == "__main__":
+    main()
