@@ -42,7 +42,7 @@ def list_all() -> None:
     from nalm.task import Task
 
     units = Table("unit", "computes", "what it is", title="Units", title_justify="left", box=None)
-    for name, unit in unit_classes().items():
+    for name, unit in sorted(unit_classes().items()):
         units.add_row(name, unit.operations, _first_sentence(unit))
     import_all(nalm.tasks)
     tasks = Table("task", "what it is", title="Tasks", title_justify="left", box=None)
