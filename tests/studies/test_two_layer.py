@@ -172,8 +172,8 @@ def test_short_studies_keep_early_schedules_and_shorten_late_ones():
     assert cells["NAU", "+"].recipe.penalties["to_grid"].end == 50_000
     assert cells["NMU", "×"].recipe.penalties["to_grid"].end == 80_000
     losses = {cell.row: cell for cell in STUDIES["two-layer/losses-short"].cells}
-    assert losses["NMU PCC-MSE"].recipe.loss.at == 30_000
-    assert losses["sNMU PCC-MSE"].recipe.loss.at == 75_000
+    assert losses["NMU PCC-MSE"].recipe.loss.at == 15_000
+    assert losses["sNMU PCC-MSE"].recipe.loss.at == 37_500
     assert {cell.recipe.steps for cell in cells.values()} == {200_000}
 
 

@@ -244,5 +244,8 @@ NOISE = Study(
     ),
 )
 
-FULL = (HIDDEN, DATASET, ABLATION, PENALTY, LOSSES, NOISE)
-STUDIES = (*FULL, *(short(study, 200_000) for study in FULL))
+STUDIES = (
+    *(HIDDEN, DATASET, ABLATION, PENALTY, LOSSES, NOISE),
+    *(short(study, 200_000) for study in (DATASET, PENALTY)),
+    *(short(study, 100_000) for study in (HIDDEN, ABLATION, LOSSES, NOISE)),
+)
