@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 import nalm
 from nalm.rule import LocalGaussNewton
+from nalm.uniforms import uniforms
 
 Row = dict[str, Any]
 OPS: dict[str, Callable[[Tensor], Tensor]] = {
@@ -94,7 +95,7 @@ def adam(
 
 def networks() -> list[Row]:
     """Section 5, on fresh seeds."""
-    return [*_gains(), *_encoders(), *_above(), *_several()]
+    return [*_gains(), *_encoders(), *_above(), *_several(), *_sums_of_products()]
 
 
 def _row(kind: str, case: str, exact: list[bool], steps: list[int | None], losses: list[float]) -> Row:
@@ -178,4 +179,26 @@ def _several() -> list[Row]:
             exact = [c.cell.numbers("W") == [[1, 1]] for c in cells]
             case = f"{name} folded over 4, U[{part[0]:g},{part[1]:g})"
             rows.append(_row("one cell, many uses", case, exact, [s for _, s in told], [loss for loss, _ in told]))
+    return rows
+
+
+def _sums_of_products() -> list[Row]:
+    """x0 x1 + x2 / x3: two rows of one unit, added."""
+    rows = []
+    seeds = torch.arange(100, 110)
+    for low, high in ((1.0, 2.0), (-2.0, 2.0), (1.1, 1.2), (-2.0, -1.0), (10.0, 20.0)):
+        unit = nalm.NRU(4, 2, (10,), seed=seeds.tolist())
+        optimiser = LocalGaussNewton(unit)
+
+        def evaluate(x: Tensor, t: Tensor, unit: nalm.Unit = unit) -> tuple[Tensor, Tensor]:
+            output = unit.compute(x).sum(-2)
+            return output, (output - t).square().mean(-1)
+
+        for step in range(1500):
+            x = low + (high - low) * uniforms(seeds, 0, step, (4, 128))
+            t = x[:, 0] * x[:, 1] + x[:, 2] / x[:, 3]
+            loss = optimiser.step(evaluate, x, t)
+        exact = [sorted(w) == [[0, 0, 1, -1], [1, 1, 0, 0]] for w in unit.W.tolist()]
+        case = f"x0 x1 + x2 / x3, U[{low:g},{high:g})"
+        rows.append(_row("sum of two products", case, exact, [None], (loss / t.var(-1)).tolist()))
     return rows

@@ -122,7 +122,7 @@ class Sum(Form):
 
 @dataclass(frozen=True)
 class Product(Form):
-    """y = prod_i x_i^w_i; between whole exponents a negative input counts with its share of a sign.
+    """y = prod_i x_i^w_i; between whole exponents the sign is that of the nearest whole ones.
 
     Attributes:
         signed: whether the unit keeps the signs of its inputs.
@@ -140,7 +140,7 @@ class Product(Form):
         size = (numbers @ self.features(x)).clamp(-LARGEST_LOG, LARGEST_LOG).exp()
         if not self.signed:
             return size
-        odd = ((numbers + 1).remainder(2) - 1).abs().unsqueeze(-1)  # 0 at even, 1 at odd exponents
+        odd = numbers.round().remainder(2).unsqueeze(-1)  # (*runs, out, in, 1)
         return size * (1 - 2 * odd * (x < 0).to(x.dtype).unsqueeze(-3)).prod(-2)
 
     def exact(self, numbers: Tensor, x: Tensor) -> Tensor:

@@ -7,18 +7,13 @@ of factors, other signs of exponents, and new rows.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from nalm.rule.evidence import Evidence
 from nalm.rule.track import Track
-from nalm.start import Fan, glorot_bound
-from nalm.uniforms import uniforms
-
-REDRAW_STREAM = 0x5EED
 
 
 def patterns(factors: int, grid: tuple[float, ...]) -> list[tuple[int, int]]:
@@ -37,44 +32,27 @@ def patterns(factors: int, grid: tuple[float, ...]) -> list[tuple[int, int]]:
     return [*several, *several, *one]
 
 
-@dataclass
+@dataclass(frozen=True)
 class Factors:
-    """The pair, and where each run is in its search.
+    """The pair.
 
     Attributes:
         rows: the sum unit.
         product: the product unit above it.
-        attempt: which attempt each run is in `(*runs,)`.
-        since: steps since that attempt began `(*runs,)`.
     """
 
     rows: Track
     product: Track
-    attempt: Tensor = field(init=False)
-    since: Tensor = field(init=False)
 
-    def __post_init__(self) -> None:
-        self.attempt = torch.zeros(self.rows.unit.runs, dtype=torch.int64, device=self.rows.numbers.device)
-        self.since = torch.zeros_like(self.attempt)
-        # a run's redraws depend on its own first weights only, not on who shares its cohort
-        self.seeds = self.rows.numbers.float().sum((-2, -1)).view(torch.int32).to(torch.int64) & 0xFFFFFFFF
-        self.patterns = patterns(self.product.numbers.shape[-1], self.product.grid)
-        self._open(torch.ones_like(self.attempt, dtype=torch.bool))
+    @property
+    def patterns(self) -> list[tuple[int, int]]:
+        """What is tried, see the function of this name."""
+        return patterns(self.product.numbers.shape[-1], self.product.grid)
 
-    def state(self) -> dict[str, Any]:
-        """The names of the pair and where its search is."""
-        tensors = {name: getattr(self, name).clone() for name in ("attempt", "since", "seeds")}
-        return {"rows": self.rows.name, "product": self.product.name, **tensors}
-
-    def load(self, state: dict[str, Any]) -> None:
-        """Go on with a saved search."""
-        for name in ("attempt", "since", "seeds"):
-            setattr(self, name, state[name].to(self.attempt.device).clone())
-
-    def _open(self, which: Tensor) -> None:
-        """Set the exponents of the attempt in some runs."""
+    def open(self, attempt: Tensor, which: Tensor) -> None:
+        """Set the exponents of an attempt in some runs."""
         choices = torch.stack([self._exponents(*p) for p in self.patterns]).to(self.product.numbers)
-        self.product.keep(which, "numbers", choices[self.attempt % len(self.patterns)])
+        self.product.keep(which, "numbers", choices[attempt % len(choices)])
         self.product.keep(which, "snapped", torch.ones_like(self.product.snapped))
 
     def _exponents(self, up: int, down: int) -> Tensor:
@@ -83,13 +61,14 @@ class Factors:
         row = torch.tensor([1.0] * up + [-1.0] * down + [0.0] * (inputs - up - down))
         return torch.stack([row.roll(o * (up + down)) for o in range(out)])
 
-    def orient(self, evidence: Evidence, ok: Tensor) -> None:
-        """At the start of an attempt: a product with the wrong sign is put right by turning one row."""
+    def orient(self, evidence: Evidence, begins: Tensor) -> Tensor:
+        """Where an attempt begins, a product with the wrong sign is put right by turning one row; where it was."""
         wrong = (evidence.y * evidence.implied).mean(-1).sum(-1) < 0
-        turn = ok & wrong & (self.since == 0)
+        turn = begins & wrong
         first = self.product.numbers.abs().sum(-2).argmax(-1)  # (*runs,)
         sign = 1 - 2 * torch.nn.functional.one_hot(first, self.rows.numbers.shape[-2]).to(self.rows.numbers)
         self.rows.keep(turn, "numbers", self.rows.numbers * sign.unsqueeze(-1))
+        return turn
 
     def balance(self, pace: float, ok: Tensor) -> None:
         """Rows that feed one product are defined up to scale only: let their largest coefficients become equal."""
@@ -97,19 +76,3 @@ class Factors:
         used = (self.product.numbers != 0).any(-2).to(size).unsqueeze(-1)
         mean = (used * size).sum(-2, keepdim=True) / used.sum(-2, keepdim=True).clamp(min=1)
         self.rows.keep(ok, "numbers", self.rows.numbers * (-pace * used * (size - mean)).exp())
-
-    def again(self, patience: int, ok: Tensor) -> None:
-        """Begin a new attempt where no grid point was found in time; later rounds take longer."""
-        rounds = 1 + self.attempt // len(self.patterns)
-        solved = self.rows.snapped.all(-1)
-        self.since = torch.where(solved, 1, self.since + ok)
-        stuck = self.since > patience * rounds
-        if not bool(stuck.any()):
-            return
-        self.attempt = torch.where(stuck, self.attempt + 1, self.attempt)
-        self.since = torch.where(stuck, 0, self.since)
-        out, inputs = self.rows.numbers.shape[-2:]
-        u = uniforms(self.seeds, REDRAW_STREAM, self.attempt[..., None, None, None], (out, inputs))
-        bound = min(0.5, glorot_bound(Fan(inputs, out)))
-        self.rows.keep(stuck, "numbers", bound * (2 * u.to(self.rows.numbers) - 1))
-        self._open(stuck)

@@ -16,7 +16,12 @@ from nalm.rule.joint import joint_share, propose
 from nalm.rule.settings import Settings
 from nalm.rule.track import ROUNDING, Track
 from nalm.rule.watch import Watched, same_memory
+from nalm.start import Fan, glorot_bound
+from nalm.uniforms import uniforms
 
+ROUND = 4  # attempts of the same length
+REDRAW_STREAM = 0x5EED00
+SEARCH = ("attempt", "since", "seeds")
 Evaluate = Callable[[Sequence[Watched]], Tensor]
 
 
@@ -46,62 +51,112 @@ class Batch:
 
 
 class Group:
-    """The units of a stack under the rule."""
+    """The units of a stack under the rule.
+
+    Attributes:
+        started: whether the units have been seen at work.
+        factors: products of sums among them.
+        attempt: which attempt each run is in `(*runs,)`.
+        since: steps since that attempt began, or 1 while a grid point is held `(*runs,)`.
+        seeds: of the redraws `(*runs,)`.
+    """
+
+    attempt: Tensor
+    since: Tensor
+    seeds: Tensor
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self.factors: list[Factors] | None = None
+        self.started = False
+        self.factors: list[Factors] = []
 
     def learn(self, seen: Sequence[tuple[Track, Watched, Evidence]], batch: Batch) -> Tensor:
         """One step of all units; the loss of what they hold, `(*runs,)`."""
         tracks = [track for track, _, _ in seen]
-        if self.factors is None:
-            self.factors = find_factors(tracks, [watched for _, watched, _ in seen])
+        if not self.started:
+            self._begin(tracks, [watched for _, watched, _ in seen])
             if self.factors:
                 return batch.loss.detach()  # the exponents were just set: what was seen belongs to others
         evidence = {id(track): told for track, _, told in seen}
         fixed = {id(pair.product) for pair in self.factors}
         movers = [t for t in tracks if id(t) not in fixed]
+        turned = torch.zeros_like(batch.ok)
         for pair in self.factors:
-            pair.orient(evidence[id(pair.product)], batch.ok)
-        loss = self._settle(movers, tracks, batch)
-        self._move(movers, evidence, batch)
+            turned = turned | pair.orient(evidence[id(pair.product)], batch.ok & (self.since == 0))
+        loss, done = self._settle(movers, tracks, batch)
+        self._move(movers, evidence, batch, batch.ok & ~done & ~turned)
         for pair in self.factors:
             pair.balance(self.settings.balance, batch.ok)
-            pair.again(self.settings.attempt, batch.ok)
+        self._again(movers, batch.ok)
         return loss
 
-    def state(self) -> list[dict[str, Any]] | None:
-        """Which pairs were found and how far their search is."""
-        return None if self.factors is None else [pair.state() for pair in self.factors]
+    def _begin(self, tracks: Sequence[Track], watched: Sequence[Watched]) -> None:
+        numbers, self.started = tracks[0].numbers, True
+        self.factors = find_factors(tracks, watched)
+        self.attempt = torch.zeros(tracks[0].unit.runs, dtype=torch.int64, device=numbers.device)
+        self.since = torch.zeros_like(self.attempt)
+        # a run's redraws depend on its own first weights only, not on who shares its cohort
+        self.seeds = numbers.float().sum((-2, -1)).view(torch.int32).to(torch.int64) & 0xFFFFFFFF
+        for pair in self.factors:
+            pair.open(self.attempt, self.attempt == 0)
 
-    def load(self, state: list[dict[str, Any]] | None, tracks: Mapping[str, Track]) -> None:
-        """Take over a saved search; the tracks' own state is loaded afterwards."""
-        if state is None:
-            self.factors = None
+    def _again(self, movers: Sequence[Track], ok: Tensor) -> None:
+        """Begin a new attempt where no grid point was found in time; later rounds take longer."""
+        kinds = max([ROUND, *(len(pair.patterns) for pair in self.factors)])
+        solved = movers[0].snapped.all(-1)
+        self.since = torch.where(solved, 1, self.since + ok)
+        stuck = self.since > self.settings.attempt * (1 + self.attempt // kinds)
+        if not bool(stuck.any()):
             return
-        self.factors = [Factors(tracks[s["rows"]], tracks[s["product"]]) for s in state]
-        for pair, saved in zip(self.factors, state, strict=True):
-            pair.load(saved)
+        self.attempt, self.since = torch.where(stuck, self.attempt + 1, self.attempt), torch.where(stuck, 0, self.since)
+        for index, track in enumerate(movers):
+            out, inputs = track.numbers.shape[-2:]
+            u = uniforms(self.seeds, REDRAW_STREAM + index, self.attempt[..., None, None, None], (out, inputs))
+            bound = min(0.5, glorot_bound(Fan(inputs, out)))
+            track.keep(stuck, "numbers", bound * (2 * u.to(track.numbers) - 1))
+        for pair in self.factors:
+            pair.open(self.attempt, stuck)
 
-    def _move(self, movers: Sequence[Track], evidence: dict[int, Evidence], batch: Batch) -> None:
+    def state(self) -> dict[str, Any] | None:
+        """Which pairs were found and how far the search is."""
+        if not self.started:
+            return None
+        pairs = [(pair.rows.name, pair.product.name) for pair in self.factors]
+        return {"pairs": pairs, **{name: getattr(self, name).clone() for name in SEARCH}}
+
+    def load(self, state: Mapping[str, Any] | None, tracks: Mapping[str, Track]) -> None:
+        """Take over a saved search."""
+        self.started = state is not None
+        if state is not None:
+            self.factors = [Factors(tracks[rows], tracks[product]) for rows, product in state["pairs"]]
+            for name in SEARCH:
+                setattr(self, name, state[name].clone())
+
+    def _move(self, movers: Sequence[Track], evidence: dict[int, Evidence], batch: Batch, ok: Tensor) -> None:
         samples = batch.output[(0,) * len(batch.loss.shape)].numel() // max(1, self._outputs(batch))
         loss = batch.loss.detach().double()
         unexplained = loss / (loss + batch.size / 2).clamp(min=1e-300)
-        proposals = [propose(t, evidence[id(t)], batch.ok, samples, unexplained) for t in movers]
+        proposals = [propose(t, evidence[id(t)], ok, samples, unexplained) for t in movers]
         size = (batch.size / samples).sqrt()
         share = joint_share(proposals, size, self.settings.pace, self.settings.trust)
         finite = torch.stack([p.change.isfinite().all(-1).all(-1) for p in proposals]).all(0)
         for track, proposal in zip(movers, proposals, strict=True):
-            step = share[..., None, None] * proposal.change
-            track.keep(batch.ok & finite, "numbers", track.numbers + step)
+            numbers = track.numbers + share[..., None, None] * proposal.change
+            if not isinstance(track.form, Sum):  # a row with larger exponents dies out, or drowns the others
+                bound = 1.5 * max(abs(g) for g in track.grid)
+                numbers = numbers.clamp(-bound, bound)
+            track.keep(ok & finite, "numbers", numbers)
 
     @staticmethod
     def _outputs(batch: Batch) -> int:
         return batch.output.shape[-1] if batch.output.dim() > batch.loss.dim() + 1 else 1
 
-    def _settle(self, movers: Sequence[Track], tracks: Sequence[Track], batch: Batch) -> Tensor:
-        """Try the grid on the batch: one more forward pass. Gradients are always taken at the free numbers."""
+    def _settle(self, movers: Sequence[Track], tracks: Sequence[Track], batch: Batch) -> tuple[Tensor, Tensor]:
+        """Try the grid on the batch: one more forward pass. Gradients are always taken at the free numbers.
+
+        Returns:
+            The loss of what the units hold, and the runs in which there is nothing left to learn.
+        """
         s = self.settings
         tried = [Watched(t.unit, t.form, t.rounded, torch.ones_like(t.snapped)) for t in tracks]
         rounded, free = batch.evaluate(tried).double(), batch.loss.detach().double()
@@ -111,14 +166,16 @@ class Group:
         stay = rounded <= free + floor
         possible = torch.stack([self._alive(t) for t in movers]).all(0) & (rounded < s.explains * batch.size)
         snapped = torch.where(on, stay, take) & possible & s.snap
+        done = snapped & (rounded < floor)
         for track in movers:
+            track.keep(batch.ok & done, "numbers", track.rounded)
             track.keep(batch.ok, "snapped", snapped.unsqueeze(-1).expand_as(track.snapped))
-        return torch.where(movers[0].snapped.all(-1), rounded, free).to(batch.loss.dtype)
+        return torch.where(movers[0].snapped.all(-1), rounded, free).to(batch.loss.dtype), done
 
     def _alive(self, track: Track) -> Tensor:
         """Whether no row in use is all zero: that would end all learning through it."""
         nonzero = (track.rounded != 0).any(-1)
-        for pair in self.factors or []:
+        for pair in self.factors:
             if pair.rows is track:
                 nonzero = nonzero | (pair.product.numbers == 0).all(-2)
         return nonzero.all(-1)

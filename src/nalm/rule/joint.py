@@ -71,7 +71,10 @@ def _block(track: Track, evidence: Evidence, f: Tensor, memory: float, ok: Tenso
     flat = reach.flatten(-3, -2)
     moment = track.running("exponents", torch.einsum("p...in,p...jn->...ij", flat, flat), memory, ok)
     gradient = -(evidence.delta * evidence.y) @ f.mT
-    step = solve(moment, gradient.flatten(-2).unsqueeze(-1), BLOCK_DAMPING)
+    # each exponent in its own scale: the terms of a sum may differ in size by orders of magnitude
+    size = moment.diagonal(dim1=-2, dim2=-1).clamp(min=1e-300).rsqrt()
+    scaled = size.unsqueeze(-1) * moment * size.unsqueeze(-2)
+    step = size * solve(scaled, (size * gradient.flatten(-2)).unsqueeze(-1), BLOCK_DAMPING).squeeze(-1)
     return step.reshape(gradient.shape)
 
 

@@ -34,9 +34,9 @@ def others(model: nn.Module) -> list[nn.Parameter]:
 
 def make_base(base: Base | None, rest: list[nn.Parameter], taken: set[nn.Parameter]) -> torch.optim.Optimizer | None:
     """The optimiser of the rest, checked."""
-    if base is None:
-        return torch.optim.Adam(rest) if rest else None
-    optimiser = base if isinstance(base, torch.optim.Optimizer) else base(rest)
+    if not isinstance(base, torch.optim.Optimizer):
+        return (base or torch.optim.Adam)(rest) if rest else None
+    optimiser = base
     held = {p for group in optimiser.param_groups for p in group["params"]}
     if held & taken:
         raise ValueError(
