@@ -22,7 +22,9 @@ Closure = Callable[[], tuple[Tensor, Tensor]]
 
 
 class LocalGaussNewton:
-    """See docs/training-rule.md.
+    """Trains every arithmetic unit in a model towards its implied targets, and the rest with an optimiser of yours.
+
+    How it works, and why `step` takes a function, is told in docs/training-rule.md.
 
     Args:
         model: anything that contains units, at any depth.

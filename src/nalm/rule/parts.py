@@ -28,16 +28,15 @@ def ruled(model: nn.Module) -> Iterator[tuple[str, Unit]]:
 
 def others(model: nn.Module) -> list[nn.Parameter]:
     """The trainable parameters that the rule leaves to the base optimiser."""
-    ruled = {p for m in model.modules() if is_ruled(m) for p in m.parameters(recurse=False)}
-    return [p for p in model.parameters() if p.requires_grad and p not in ruled]
+    taken = {p for m in model.modules() if is_ruled(m) for p in m.parameters(recurse=False)}
+    return [p for p in model.parameters() if p.requires_grad and p not in taken]
 
 
 def make_base(base: Base | None, rest: list[nn.Parameter], taken: set[nn.Parameter]) -> torch.optim.Optimizer | None:
     """The optimiser of the rest, checked."""
     if not isinstance(base, torch.optim.Optimizer):
         return (base or torch.optim.Adam)(rest) if rest else None
-    optimiser = base
-    held = {p for group in optimiser.param_groups for p in group["params"]}
+    held = {p for group in base.param_groups for p in group["params"]}
     if held & taken:
         raise ValueError(
             "The base optimiser holds weights of arithmetic units that the rule trains; build it over the others: "
@@ -47,7 +46,7 @@ def make_base(base: Base | None, rest: list[nn.Parameter], taken: set[nn.Paramet
         warnings.warn(
             f"{len(set(rest) - held)} trainable parameters are in no optimiser and stay as they are.", stacklevel=3
         )
-    return optimiser
+    return base
 
 
 def warn_fallbacks(model: nn.Module) -> None:
