@@ -58,10 +58,11 @@ def test_no_false_exact_in_five_hundred_targets(target):
 
 def test_refusal_says_what_it_is_and_still_predicts():
     X = np.random.default_rng(0).uniform(1, 2, (100, 2))
-    solution = solve(X, np.sin(3 * X[:, 0]) + X[:, 1], effort="quick")
+    y = np.sin(X[:, 0]) + X[:, 1]
+    solution = solve(X, y, effort="quick")
     assert solution.status is Status.NONE
     assert solution.unit is None
-    assert np.corrcoef(solution.predict(X), np.sin(3 * X[:, 0]) + X[:, 1])[0, 1] > 0.8
+    assert np.corrcoef(solution.predict(X), y)[0, 1] > 0.9
 
 
 def test_too_few_rows_for_a_long_formula_are_called_ambiguous():

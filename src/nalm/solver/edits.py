@@ -27,7 +27,8 @@ def _inside(formula: Formula, columns: int) -> Iterator[Formula]:
             for k, (coefficient, term) in enumerate(terms):
                 if isinstance(coefficient, Fraction):
                     for step in (1, -1):
-                        yield total([*terms[:k], (coefficient + step, term), *terms[k + 1 :]])
+                        changed = coefficient + Fraction(step, coefficient.denominator)
+                        yield total([*terms[:k], (changed, term), *terms[k + 1 :]])
                 for inner in _inside(term, columns):
                     yield total([*terms[:k], (coefficient, inner), *terms[k + 1 :]])
             if len(terms) > 1:
@@ -36,6 +37,7 @@ def _inside(formula: Formula, columns: int) -> Iterator[Formula]:
         case Product(factors):
             for k, (factor, exponent) in enumerate(factors):
                 for step in (1, -1):
-                    yield product([*factors[:k], (factor, exponent + step), *factors[k + 1 :]])
+                    changed = exponent + Fraction(step, exponent.denominator)
+                    yield product([*factors[:k], (factor, changed), *factors[k + 1 :]])
                 for inner in _inside(factor, columns):
                     yield product([*factors[:k], (inner, exponent), *factors[k + 1 :]])

@@ -32,6 +32,9 @@ from .structure import structured
 MOST_CONSTANTS = 3
 LEAST_DETERMINED = 2e-5
 LARGEST_DENOMINATOR = 12
+SINGLE_ROUNDINGS = 1.2
+"""The backward error that one rounding of every input and of the target explains is 1."""
+
 HOPELESS = 1e3
 """After one Gauss-Newton step an error this many times the limit will not come down."""
 
@@ -73,14 +76,14 @@ class Candidate:
 def judge(problem: Problem, formula: Formula, shape: str) -> Candidate:
     """The verdict on one formula; its real constants are refined and made exact where the data determine that."""
     if not real_constants(formula):
-        status = Status.EXACT if problem.holds(formula) else Status.NONE
+        status = Status.EXACT if _exact(problem, formula) else Status.NONE
         return _candidate(problem, formula, shape, status)
     refined, spread = refine(problem, formula, rounds=1)
     if problem.backward_error(refined) > HOPELESS * problem.limit:
         return _candidate(problem, refined, shape, Status.NONE, spread)
     refined, spread = refine(problem, refined, rounds=2)
     for exact in with_exact_constants(refined, spread):
-        if not real_constants(exact) and problem.holds(exact):
+        if not real_constants(exact) and _exact(problem, exact):
             return _candidate(problem, exact, shape, Status.EXACT)
         again, spread_again = refine(problem, exact)
         if real_constants(again) and _acceptable(problem, again, spread_again):
@@ -182,6 +185,13 @@ def _shortest(value: float, deviation: float) -> float:
     )
 
 
+def _exact(problem: Problem, formula: Formula) -> bool:
+    """Does a formula without fitted numbers hold? Errors that are larger than single roundings must look random."""
+    return problem.holds(formula) and (
+        bool(problem.noise) or problem.backward_error(formula) <= SINGLE_ROUNDINGS or not structured(problem, formula)
+    )
+
+
 def _acceptable(problem: Problem, formula: Formula, spread: Array) -> bool:
     """May a formula with real constants be claimed? Free constants on a narrow range fit anything smooth.
 
@@ -191,6 +201,8 @@ def _acceptable(problem: Problem, formula: Formula, spread: Array) -> bool:
     if len(values) > MOST_CONSTANTS or not problem.holds(formula):
         return False
     if not problem.noise and np.any(spread > LEAST_DETERMINED * values):
+        return False
+    if not problem.noise and problem.backward_error(formula) > SINGLE_ROUNDINGS:
         return False
     return not structured(problem, formula)
 

@@ -98,7 +98,7 @@ def _has_rival(problem: Problem, formula: Formula, pool: dict[Formula, float]) -
     squares = problem.noise**2
     for other, level in pool.items():
         near = problem.rows * (level**2 - squares) < CLEAR_MARGIN * squares
-        if near and not agrees_elsewhere(problem, formula, other, within=10 * problem.noise):
+        if near and not agrees_elsewhere(problem, formula, other, within=2 * problem.noise):
             return True
     real = bool(real_constants(formula))
     for other in edits(formula, problem.columns):
