@@ -71,7 +71,7 @@ def rates(
 
 
 def short(study: Study, steps: int) -> Study:
-    """The study in fewer steps: hours become minutes, rates of success become lower bounds."""
+    """The study in fewer steps: hours become minutes, and what needs longer stays unsolved."""
     longest = max(cell.recipe.steps for cell in study.cells)
     return replace(
         study,
@@ -79,8 +79,8 @@ def short(study: Study, steps: int) -> Study:
         title=f"{study.title}, shortened",
         cells=tuple(replace(cell, recipe=_shortened(cell.recipe, steps)) for cell in study.cells),
         notes=(
-            f"At most {steps:,} of up to {longest:,} published steps; the published rates are of full runs. Schedules "
-            "that would end in the second half, or never, are shortened with the steps.",
+            f"At most {steps:,} of up to {longest:,} published steps: fewer runs have had time to be solved than in the "
+            f"published full runs. Schedules that would end after step {steps // 2:,} are shortened with the steps.",
             *study.notes,
         ),
     )
