@@ -79,7 +79,7 @@ def short(study: Study, steps: int) -> Study:
         title=f"{study.title}, shortened",
         cells=tuple(replace(cell, recipe=_shortened(cell.recipe, steps)) for cell in study.cells),
         notes=(
-            f"At most {steps:,} of up to {longest:,} published steps: fewer runs have had time to be solved than in the "
+            f"At most {steps:,} of up to {longest:,} published steps: fewer runs had time to be solved than in the "
             f"published full runs. Schedules that would end after step {steps // 2:,} are shortened with the steps.",
             *study.notes,
         ),

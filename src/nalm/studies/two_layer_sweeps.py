@@ -26,6 +26,7 @@ from nalm.tasks.arithmetic import RANGES
 from nalm.tasks.two_layer import TwoLayer
 
 GRAPHICS = "Madsen and Johansen 2020, figure {} (vector graphics)"
+FIGURE_7, FIGURE_8 = GRAPHICS.format(7), GRAPHICS.format("8 and 10 to 12")
 MUL = OPERATIONS["×"]
 NINE: dict[str, Task] = {label: TwoLayer(*pair) for label, pair in RANGES.items()}
 SIZES = {str(hidden): hidden for hidden in range(2, 11)}
@@ -75,10 +76,10 @@ ABLATION = Study(
     ),
     seeds=50,
     published={
-        **rates("NMU", SIZES, (1, 0.92, 0.90, 0.86, 0.74, 0.82, 0.72, 0.58, 0.58), GRAPHICS.format(7), 50),
-        **rates("no penalty", SIZES, (1, 0, 0, 0, 0, 0, 0, 0, 0), GRAPHICS.format(7), 50),
-        **rates("neither", SIZES, (1, 1, 0.80, 0.76, 0.68, 0.82, 0.70, 0.56, 0.58), GRAPHICS.format(7), 50),
-        **rates("no projection", SIZES, (1, 0.98, 0.90, 0.88, 0.76, 0.82, 0.72, 0.60, 0.58), GRAPHICS.format(7), 50),
+        **rates("NMU", SIZES, (1, 0.92, 0.90, 0.86, 0.74, 0.82, 0.72, 0.58, 0.58), FIGURE_7, 50),
+        **rates("no penalty", SIZES, (1, 0, 0, 0, 0, 0, 0, 0, 0), FIGURE_7, 50),
+        **rates("neither", SIZES, (1, 1, 0.80, 0.76, 0.68, 0.82, 0.70, 0.56, 0.58), FIGURE_7, 50),
+        **rates("no projection", SIZES, (1, 0.98, 0.90, 0.88, 0.76, 0.82, 0.72, 0.60, 0.58), FIGURE_7, 50),
     },
     notes=("Without projection the forward pass still clamps, as in the published code.",),
 )
@@ -98,7 +99,6 @@ INPUTS = {f"{n} inputs": dataset(n) for n in (4, 10, 25, 50, 75, *range(100, 325
 OVERLAPS = {f"overlap {o:g}": dataset(overlap=o) for o in (0, 0.1, 0.25, 0.5, 0.75, 1)}
 SUBSETS = {f"subset {s:g}": dataset(subset=s) for s in (0.05, 0.1, 0.25, 0.5)}
 DATASETS = {**INPUTS, **OVERLAPS, **SUBSETS}
-FIGURE_8 = GRAPHICS.format("8 and 10 to 12")
 DATASET = Study(
     name="two-layer/dataset",
     title="Multiplication: number of inputs, overlap and size of the subsets",
@@ -145,8 +145,7 @@ DATASET = Study(
     },
 )
 
-STRENGTHS = (0, 0.01, 0.1, 1, 10, 100)
-LAMBDAS = {f"λ = {strength:g}": strength for strength in STRENGTHS}
+LAMBDAS = {f"λ = {strength:g}": strength for strength in (0, 0.01, 0.1, 1, 10, 100)}
 
 
 def _pulled(recipe: Recipe, strength: float) -> Recipe:
