@@ -17,7 +17,7 @@ import rule_networks
 import torch
 from rule_tasks import run, single, stack
 
-from nalm.distribution import Alternating, Halves
+from nalm.distribution import Alternating, Halves, Uniform
 from nalm.studies.division import OTHERS, mixed_signs
 from nalm.tasks.arithmetic import RANGES, SingleModule
 from nalm.tasks.division import Division, near_zero
@@ -68,8 +68,8 @@ def held_out() -> list[Row]:
     for top in (1e-4, 1e-3, 1e-2, 1e-1, 1.0):
         part = near_zero(top)
         for unit in ("NMRU", "NRU"):
-            row = {"family": "a/b, small magnitudes", "case": f"{unit}, U[0,{top:g})"}
-            rows.append(row | _single(unit, Division(part, part)))
+            row = {"family": "a/b, small magnitudes, tested on U[2,6)", "case": f"{unit}, U[0,{top:g})"}
+            rows.append(row | _single(unit, Division(part, Uniform(2, 6))))
     for label, (train, test) in mixed_signs(Alternating).items():
         row = {"family": "a/b, 10 inputs of alternating sign", "case": label}
         rows.append(row | _single("NRU", Division(train, test, inputs=10)))

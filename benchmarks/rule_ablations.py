@@ -68,7 +68,10 @@ STACK: dict[str, tuple[Settings | None, Change]] = {
     "no curvature between outputs": (None, lambda: patch(f"{JOINT}.torch", _NoEinsum())),
     "no trust region": (Settings(trust=1e9), nullcontext),
     "no balance of rows": (Settings(balance=0.0), nullcontext),
-    "no sign start": (None, lambda: patch("nalm.rule.factors.Factors.orient", lambda *_: None)),
+    "no sign start": (
+        None,
+        lambda: patch("nalm.rule.factors.Factors.orient", lambda _self, _told, begins: torch.zeros_like(begins)),
+    ),
     "no caution at the start": (None, lambda: patch(f"{JOINT}.CAUTION", 0.0)),
     "no snap (judged by test error)": (Settings(snap=False), nullcontext),
     "curvature x 0.5": (None, lambda: curvature_times(0.5)),

@@ -175,7 +175,7 @@ def _several() -> list[Row]:
     for name, start, fold in (("NMU", 1.0, torch.prod), ("NAU", 0.0, torch.sum)):
         for part in ((1.0, 2.0), (-2.0, 2.0)):
             cells = [nalm.Fold(getattr(nalm, name)(2, 1, seed=seed), start=start) for seed in (100, 101, 102)]
-            told = [train(c, lambda x, f=fold: f(x, -1, keepdim=True), part, 200, 1e-2, i) for i, c in enumerate(cells)]  # type: ignore[misc]
+            told = [train(c, lambda x, f=fold: f(x, -1, keepdim=True), part, 800, 1e-2, i) for i, c in enumerate(cells)]  # type: ignore[misc]
             exact = [c.cell.numbers("W") == [[1, 1]] for c in cells]
             case = f"{name} folded over 4, U[{part[0]:g},{part[1]:g})"
             rows.append(_row("one cell, many uses", case, exact, [s for _, s in told], [loss for loss, _ in told]))

@@ -14,12 +14,13 @@ from nalm.rule.evidence import Evidence
 from nalm.rule.factors import Factors
 from nalm.rule.joint import joint_share, propose
 from nalm.rule.settings import Settings
-from nalm.rule.track import ROUNDING, Track
+from nalm.rule.track import Track
 from nalm.rule.watch import Watched, same_memory
 from nalm.start import Fan, glorot_bound
 from nalm.uniforms import uniforms
 
 ROUND = 4  # attempts of the same length
+ROUNDING = 8.0  # units of rounding; on narrow ranges a wrong grid point may be off by as little as forty
 REDRAW_STREAM = 0x5EED00
 SEARCH = ("attempt", "since", "seeds")
 Evaluate = Callable[[Sequence[Watched]], Tensor]
@@ -105,7 +106,8 @@ class Group:
         kinds = max([ROUND, *(len(pair.patterns) for pair in self.factors)])
         solved = movers[0].snapped.all(-1)
         self.since = torch.where(solved, 1, self.since + ok)
-        stuck = self.since > self.settings.attempt * (1 + self.attempt // kinds)
+        patience = self.settings.attempt if self.factors else self.settings.attempt // 2
+        stuck = self.since > patience * (1 + self.attempt // kinds)
         if not bool(stuck.any()):
             return
         self.attempt, self.since = torch.where(stuck, self.attempt + 1, self.attempt), torch.where(stuck, 0, self.since)

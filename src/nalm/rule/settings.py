@@ -15,7 +15,7 @@ class Settings:
         pace: largest share of a joint step that is taken.
         trust: largest relative change of the output that a joint step may predict.
         balance: share of the imbalance between the rows of a product of sums that is removed per step.
-        attempt: steps after which a stack that found no grid point begins anew.
+        attempt: steps after which a product of sums without a grid point begins anew; half of it for other stacks.
         snap: whether grid points are used at all.
         decisive: a grid point that is this many times better, or worse, is taken, or left, at once.
         patience: and one that is merely not worse, or worse, when so many more steps said so than not.
