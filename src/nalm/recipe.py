@@ -196,4 +196,6 @@ class Recipe:
     def scaled(self, steps: int) -> Recipe:
         """The same recipe in another number of steps: schedules keep their place relative to the whole."""
         factor = steps / self.steps
-        return replace(self, steps=steps, penalties={k: s.scaled(factor) for k, s in self.penalties.items()})
+        penalties = {name: schedule.scaled(factor) for name, schedule in self.penalties.items()}
+        loss = replace(self.loss, at=round(self.loss.at * factor)) if isinstance(self.loss, Switch) else self.loss
+        return replace(self, steps=steps, penalties=penalties, loss=loss)
