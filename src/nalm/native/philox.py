@@ -7,9 +7,7 @@ ignores the upper half.
 
 from __future__ import annotations
 
-from ..uniforms import MULTIPLIERS as MULTIPLIERS
-from ..uniforms import WEYL as WEYL
-from ..uniforms import LANES, ROUNDS, WORDS
+from ..uniforms import LANES, MULTIPLIERS, ROUNDS, WEYL, WORDS
 from .text import FLOATS, INTS, Writer, splat
 
 _HALF = LANES // 2
