@@ -68,7 +68,7 @@ class Beam:
             ranked = self._extended(width)
         if size <= 2:
             ranked = ranked[:width]
-        errors = np.array([self._error(support) for support in ranked])
+        errors = self._errors(ranked)
         order = np.argsort(errors, kind="stable")
         self.supports = ranked[order]
         return self.supports, errors[order]
@@ -100,9 +100,11 @@ class Beam:
         longer = np.sort(np.column_stack([self.supports[beams], columns]), axis=1)
         return np.unique(longer, axis=0)[: 2 * width]
 
-    def _error(self, support: Supports) -> float:
-        basis = np.linalg.qr(self.A[:, support])[0]
-        return float(np.linalg.norm(self.b - basis @ (basis.T @ self.b)))
+    def _errors(self, supports: Supports) -> Array:
+        """Relative errors of the least-squares sums over each support."""
+        bases = np.linalg.qr(self.A.T[supports].transpose(0, 2, 1))[0]  # (supports, n, k)
+        left = self.b - np.einsum("bnk,bk->bn", bases, np.einsum("bnk,n->bk", bases, self.b))
+        return np.asarray(np.linalg.norm(left, axis=1))
 
 
 def _largest(values: Array, count: int) -> NDArray[np.intp]:

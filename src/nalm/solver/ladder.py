@@ -58,7 +58,7 @@ def cheap_rungs(effort: Effort) -> Iterator[Rung]:
     yield Rung("product", product_of_powers)
     yield Rung("sum of powers", sum_of_powers)
     yield Rung("quotient of sums", quotient_of_sums)
-    yield Rung("product of 2 sums", partial(product_of_sums, k=2, starts=effort.starts))
+    yield Rung("product of 2 sums", partial(product_of_sums, k=2, starts=2 * effort.starts))
 
 
 def costly_rungs(problem: Problem, effort: Effort) -> Iterator[Rung]:
