@@ -94,10 +94,7 @@ def _shortened(recipe: Recipe, steps: int) -> Recipe:
         ends.append(recipe.loss.at)
     if max(ends, default=0) <= steps // 2:
         return replace(recipe, steps=steps)
-    scaled = recipe.scaled(steps)
-    if not isinstance(scaled.loss, Switch):
-        return scaled
-    return replace(scaled, loss=replace(scaled.loss, at=round(scaled.loss.at * steps / recipe.steps)))
+    return recipe.scaled(steps)
 
 
 ONE_TWO = RANGES["U[1,2)"]
