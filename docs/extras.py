@@ -108,6 +108,8 @@ def mlp_errors() -> str:
         study = find_study(name)
         for cell in study.cells:
             rows = [by_id[i] for i in (cell.run(seed).id for seed in range(study.seeds)) if i in by_id]
+            if len(rows) < 2:
+                continue
             inside, outside = ([float(row[key]) for row in rows] for key in ("validation_error", "test_error"))
             said = TABLE_1.get(cell.row, "") if cell.column == "×" else ""
             steps = f"{cell.recipe.steps:,}"
