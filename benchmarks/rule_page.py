@@ -43,7 +43,7 @@ def of(rows: Iterable[Row]) -> str:
 def singles(rows: list[Row]) -> str:
     """Section 2."""
     solved, runs = sum(r["solved"] for r in rows), sum(r["runs"] for r in rows)
-    low, high = wilson(solved, runs)
+    _, low, high = wilson(solved, runs)
     whole = sum(r["on_grid"] for r in rows)
     last = max(r["last_step"] for r in rows)
     units = {"mul": ["NMU"], "div": ["NMRU", "NRU", "ModifiedRealNPU"]}

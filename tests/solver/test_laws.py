@@ -48,7 +48,7 @@ def test_sixteen_compositions(bounds, redundant):
     ("formula", "text"),
     [
         (lambda m, v: m * v**2 / 2, "x0*x1**2/2"),
-        (lambda f, g: 1 / (1 / f + 1 / g), "1/(1/x1 + 1/x0)"),
+        (lambda f, g: 1 / (1 / f + 1 / g), "x0*x1/(x0 + x1)"),
         (lambda a, b: np.sqrt(a**2 + b**2), "sqrt(x0**2 + x1**2)"),
         (lambda a, b: (a + 1) * (b + 2), "(x0 + 1)*(x1 + 2)"),
         (lambda a, b, c, d, e: a / (b + c / (d + e)), "x0/(x1 + x2/(x3 + x4))"),
