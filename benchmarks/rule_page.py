@@ -129,8 +129,11 @@ def page() -> str:
     kept = json.loads(RESULTS.read_text(encoding="utf-8"))
     text = (HERE / "rule_page.in.md").read_text(encoding="utf-8")
     for name, section in SECTIONS.items():
-        part = kept[name]
-        text = text.replace("{{ " + name + " }}", f"{section(part['rows'])}\n\n*Measured in {part['seconds']} s.*")
+        if name in kept:
+            shown = f"{section(kept[name]['rows'])}\n\n*Measured in {kept[name]['seconds']} s.*"
+        else:
+            shown = f"*Not measured yet: `python benchmarks/rule.py {name}`.*"
+        text = text.replace("{{ " + name + " }}", shown)
     return text
 
 
