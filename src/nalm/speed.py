@@ -113,7 +113,8 @@ def plain_loop(case: Case, seconds: float = SECONDS) -> float:
             loss = (unit.compute(x) - t).square().mean()
             terms = unit.penalties() if case.recipe.penalties else {}
             for name, schedule in case.recipe.penalties.items():
-                loss = loss + schedule.at(step) * terms[name]
+                if name in terms:
+                    loss = loss + schedule.at(step) * terms[name]
             optimiser.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]
             optimiser.step()
