@@ -96,12 +96,12 @@ def cells() -> Iterator[tuple[str, str, Callable[[], Iterator[Data]]]]:
         for scaled in (False, True):
             cell = f"{leaves} leaves" + (", real factor" if scaled else "")
             yield "random trees, 6 inputs", cell, lambda a=(leaves, scaled): trees(*a)
-    for target in (network, waves, irrational_powers, named, noisy_product):
-        yield "refusals", target.__name__.replace("_", " "), lambda t=target: refusals(t)
     for columns in (4, 8):
         for bounds in NINE_RANGES:
             cell = f"U[{bounds[0]:g},{bounds[1]:g}), {columns} inputs"
             yield "16 compositions", cell, lambda a=(bounds, columns): compositions(*a)
+    for target in (network, waves, irrational_powers, named, noisy_product):
+        yield "refusals", target.__name__.replace("_", " "), lambda t=target: refusals(t)
 
 
 def measured(task: str, cell: str, data: Iterator[Data]) -> dict[str, object]:
