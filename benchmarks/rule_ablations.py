@@ -141,7 +141,7 @@ def _ten(op: str, train: Any, test: Any, settings: Settings | None, noise: float
         return x, t
 
     unit = "NRU" if op == "div" else "NMU"
-    return run(single(unit, 10), task, range(3), 200, 10, settings, batch)
+    return run(single(unit, 10), task, range(3), 1000, 10, settings, batch)
 
 
 def drift() -> list[Row]:
