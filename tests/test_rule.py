@@ -372,6 +372,36 @@ def test_nothing_stays_on_the_modules() -> None:
     copy.deepcopy(unit)
 
 
+def test_it_looks_like_an_optimiser() -> None:
+    model = nn.Sequential(nn.Linear(3, 3), nalm.NAU(3, 1, seed=0))
+    optimiser = LocalGaussNewton(model, base=lambda p: torch.optim.SGD(p, 0.1))
+    schedule = torch.optim.lr_scheduler.StepLR(optimiser.base, 1, gamma=0.5)
+    with torch.no_grad():  # it asks for gradients where it needs them
+        go_on(optimiser, batches(first_times_second, 3), range(1))
+    schedule.step()
+    assert optimiser.param_groups[0]["lr"] == 0.05
+    assert "1 (NAU)" in repr(optimiser)
+    assert "SGD" in repr(optimiser)
+    alone = LocalGaussNewton(nalm.NAU(3, 1))
+    assert alone.param_groups == []
+    assert "the model (NAU)" in repr(alone)
+    twin = copy.deepcopy(optimiser)
+    go_on(twin, batches(first_times_second, 3), range(1, 4))
+    assert not torch.equal(twin.model[1].W, model[1].W)
+
+
+def test_frozen_units_stay_as_they_are() -> None:
+    model = nn.Sequential(nn.Linear(3, 3), nalm.NAU(3, 1, seed=0))
+    draw = batches(first_times_second, 3)
+    model[1].requires_grad_(False)
+    before = model[1].W.clone()
+    optimiser = train(model, draw, 3)
+    assert torch.equal(model[1].W, before)
+    model[1].requires_grad_(True)
+    go_on(optimiser, draw, range(3, 5))
+    assert not torch.equal(model[1].W, before)
+
+
 def test_weights_changed_from_outside_are_noticed() -> None:
     unit = nalm.NMU(3, 1, seed=0)
     draw = batches(first_times_second, 3)
@@ -411,13 +441,36 @@ def test_errors_name_the_culprit_and_the_remedy() -> None:
     mixed = nn.ModuleList([nalm.NAU(2, 1), nalm.NAU(2, 1, (3,))])
     with pytest.raises(ValueError, match="different runs axes"):
         LocalGaussNewton(mixed)
+    with pytest.raises(TypeError, match=r"the model itself, not a generator"):
+        LocalGaussNewton(unit.parameters())  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"base is 0.001; it needs an optimiser"):
+        LocalGaussNewton(model, base=1e-3)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"LBFGS.*first-order"):
+        LocalGaussNewton(model, base=torch.optim.LBFGS)
     x = torch.ones(4, 2)
     optimiser = LocalGaussNewton(unit)
+
+    def with_backward() -> tuple[Tensor, Tensor]:
+        output = unit(x)
+        output.mean().backward()
+        return output, output.mean()
+
+    with pytest.raises(TypeError, match=r"optimiser.step\(evaluate, x, target\)"):
+        optimiser.step()
     with pytest.raises(ValueError, match=r"loss has shape \(4, 1\)"):
         optimiser.step(lambda: (unit(x), unit(x).square()))
-    with pytest.raises(TypeError, match="return output, loss"):
-        optimiser.step(lambda: (unit(x), 1.0))  # type: ignore[arg-type, return-value]
+    for told in (lambda: (unit(x), 1.0), lambda: unit(x).mean()):
+        with pytest.raises(TypeError, match="two tensors, the model's output and the loss"):
+            optimiser.step(told)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="does not depend on the output that was returned"):
+        optimiser.step(lambda: (unit(x), unit(x).mean()))
+    with pytest.raises(ValueError, match="has called backward"):
+        optimiser.step(with_backward)
     with pytest.raises(ValueError, match="does not depend on anything trainable"):
         optimiser.step(lambda: (unit(x).detach(), unit(x).mean()))
+    with pytest.raises(ValueError, match="not the state of a LocalGaussNewton"):
+        optimiser.load_state_dict(torch.optim.Adam(unit.parameters()).state_dict())
+    with pytest.raises(ValueError, match=r"the model, numbers: saved \(1, 3\), this unit needs \(1, 2\)"):
+        optimiser.load_state_dict(LocalGaussNewton(nalm.NAU(3, 1)).state_dict())
     with pytest.raises(ValueError, match=r"belongs to units \['0'\], this model has \['1'\]"):
         LocalGaussNewton(model).load_state_dict(LocalGaussNewton(nn.Sequential(unit)).state_dict())

@@ -32,7 +32,11 @@ def loss_probes(loss: Tensor, output: Tensor, runs: int, step: int) -> list[Tens
     """
     outputs = output.shape[-1] if output.dim() > runs + 1 else 1
     shape = (*output.shape[:runs], -1, outputs)
-    slope = torch.autograd.grad(loss.sum(), output, create_graph=True)[0]
+    slope = torch.autograd.grad(loss.sum(), output, create_graph=True, allow_unused=True)[0]
+    if slope is None:
+        raise ValueError(
+            "The loss does not depend on the output that was returned; return the tensor it was made from."
+        )
     hessian = _hessian(slope, output, shape, step)
     root = _root(_lifted(hessian, slope.detach().reshape(shape), output.detach().reshape(shape)))
     if outputs <= MOST_PROBES:

@@ -46,6 +46,8 @@ class LocalGaussNewton:
     """
 
     def __init__(self, model: nn.Module, base: Base | None = None, settings: Settings | None = None) -> None:
+        if not isinstance(model, nn.Module):
+            raise TypeError(f"The rule needs the model itself, not a {type(model).__name__}: LocalGaussNewton(model).")
         self.settings = settings or Settings()
         self.model = model
         self.tracks = [Track(name, unit, self.settings) for name, unit in ruled(model)]
@@ -65,7 +67,17 @@ class LocalGaussNewton:
             track.reset()
         self.group = Group(self.settings)
 
-    def step(self, evaluate: Callable[..., tuple[Tensor, Tensor]], *batch: Any) -> Tensor:
+    @property
+    def param_groups(self) -> list[dict[str, Any]]:
+        """Those of the base optimiser: the rule's own steps have no learning rate."""
+        return [] if self.base is None else self.base.param_groups
+
+    def __repr__(self) -> str:
+        units = ", ".join(f"{t.label} ({type(t.unit).__name__})" for t in self.tracks)
+        return f"LocalGaussNewton(\n  units: {units}\n  base: {self.base}\n)"
+
+    @torch.enable_grad()
+    def step(self, evaluate: Callable[..., tuple[Tensor, Tensor]] | None = None, *batch: Any) -> Tensor:
         """One step on one batch.
 
         Args:
@@ -76,25 +88,33 @@ class LocalGaussNewton:
         Returns:
             The loss of the weights the units held before the step.
         """
+        if not callable(evaluate):
+            raise TypeError(
+                "step needs the function that computes output and loss, optimiser.step(evaluate, x, target), "
+                "and calls backward itself."
+            )
         if any(track.changed() for track in self.tracks):
             self._begin()
-        if self.base is not None:
-            self.base.zero_grad(set_to_none=True)
+        self.zero_grad()
         closure = partial(evaluate, *batch)
-        watched = [track.watched(track.stacked) for track in self.tracks]
-        with torch.enable_grad(), watching(watched):
-            output, loss = closure()
-        self._check(output, loss)
+        active = [track for track in self.tracks if track.trainable]
+        watched = [track.watched() for track in active]
+        with watching(watched):
+            told = closure()
+        output, loss = self._checked(told, watched)
         ok = loss.detach().isfinite() & output.detach().reshape(*self.runs, -1).isfinite().all(-1)
-        held = self._learn(closure, watched, output, loss, ok) if bool(ok.any()) else loss.detach()
+        held = self._learn(closure, active, watched, (output, loss), ok) if bool(ok.any()) else loss.detach()
         self.steps += 1
         return held
 
-    def _learn(self, closure: Closure, watched: list[Watched], output: Tensor, loss: Tensor, ok: Tensor) -> Tensor:
+    def _learn(
+        self, closure: Closure, active: list[Track], watched: list[Watched], told: tuple[Tensor, Tensor], ok: Tensor
+    ) -> Tensor:
+        output, loss = told
         loss.sum().backward(retain_graph=True)  # type: ignore[no-untyped-call]
         probes = loss_probes(loss, output, len(self.runs), self.steps)
-        told = gather(watched, output, probes)
-        seen = [(t, w, e) for t, w, e in zip(self.tracks, watched, told, strict=True) if e is not None]
+        evidence = gather(watched, output, probes)
+        seen = [(t, w, e) for t, w, e in zip(active, watched, evidence, strict=True) if e is not None]
 
         def loss_of(tried: Sequence[Watched]) -> Tensor:
             with watching(tried):
@@ -102,19 +122,19 @@ class LocalGaussNewton:
 
         with torch.no_grad():
             stacked, held = [], loss.detach()
-            for track, one, evidence in seen:
+            for track, one, known in seen:
                 if len(one.uses) == 1 and not one.uses[0].learned and same_memory(one.uses[0].y, output):
-                    track.direct(evidence, ok)
+                    track.direct(known, ok)
                 elif self._absorbing:
-                    learn_between(track, evidence, ok, any(use.learned for use in one.uses))
+                    learn_between(track, known, ok, any(use.learned for use in one.uses))
                 else:
                     track.stacked = True
-                    stacked.append((track, one, evidence))
+                    stacked.append((track, one, known))
             if stacked:
                 held = self.group.learn(stacked, Batch(output, probes, loss, ok, loss_of))
             if self.base is not None:
                 self._base_step(ok)
-            for track in self.tracks:
+            for track in active:
                 track.write()
         return held
 
@@ -127,12 +147,10 @@ class LocalGaussNewton:
                         p.grad.nan_to_num_(0.0, 0.0, 0.0)
         self.base.step()
 
-    def _check(self, output: Any, loss: Any) -> None:
+    def _checked(self, told: Any, watched: Sequence[Watched]) -> tuple[Tensor, Tensor]:
+        output, loss = told if isinstance(told, tuple) and len(told) == 2 else (None, told)
         if not isinstance(output, Tensor) or not isinstance(loss, Tensor):
-            raise TypeError(
-                f"The function returned ({type(output).__name__}, {type(loss).__name__}); "
-                "it needs the model's output and the loss, both tensors: return output, loss."
-            )
+            raise TypeError("The function must return two tensors, the model's output and the loss: output, loss.")
         if tuple(loss.shape) != self.runs:
             raise ValueError(
                 f"The loss has shape {tuple(loss.shape)}; it needs shape {self.runs}, a mean over the samples"
@@ -140,6 +158,9 @@ class LocalGaussNewton:
             )
         if not output.requires_grad:
             raise ValueError("The output does not depend on anything trainable; was it detached, or under no_grad?")
+        if any(use.y.grad is not None for one in watched for use in one.uses):
+            raise ValueError("The function has called backward; leave that to step, which needs the graph.")
+        return output, loss
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """For loops that call it; `step` clears gradients itself."""
@@ -154,6 +175,8 @@ class LocalGaussNewton:
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Go on where `state_dict` was taken; the model's own state is loaded apart."""
+        if "units" not in state:
+            raise ValueError("This is not the state of a LocalGaussNewton; a base optimiser's belongs to .base.")
         names = {t.name for t in self.tracks}
         if names != set(state["units"]):
             raise ValueError(f"The state belongs to units {sorted(state['units'])}, this model has {sorted(names)}.")

@@ -21,8 +21,7 @@ def is_ruled(module: nn.Module) -> bool:
 def ruled(model: nn.Module) -> Iterator[tuple[str, Unit]]:
     """The units the rule trains, by name."""
     for name, module in model.named_modules():
-        if is_ruled(module) and any(p.requires_grad for p in module.parameters(recurse=False)):
-            assert isinstance(module, Unit)
+        if isinstance(module, Unit) and is_ruled(module):
             yield name, module
 
 
@@ -34,8 +33,18 @@ def others(model: nn.Module) -> list[nn.Parameter]:
 
 def make_base(base: Base | None, rest: list[nn.Parameter], taken: set[nn.Parameter]) -> torch.optim.Optimizer | None:
     """The optimiser of the rest, checked."""
-    if not isinstance(base, torch.optim.Optimizer):
-        return (base or torch.optim.Adam)(rest) if rest else None
+    if base is not None and not callable(base) and not isinstance(base, torch.optim.Optimizer):
+        raise TypeError(
+            f"base is {base!r}; it needs an optimiser, or a function of parameters: lambda p: Adam(p, 3e-3)."
+        )
+    if base is None or not isinstance(base, torch.optim.Optimizer):
+        base = (base or torch.optim.Adam)(rest) if rest else None
+    if base is None:
+        return None
+    if isinstance(base, torch.optim.LBFGS):
+        raise ValueError(
+            "LBFGS evaluates the model several times per step, which cannot be shared; use a first-order one."
+        )
     held = {p for group in base.param_groups for p in group["params"]}
     if held & taken:
         raise ValueError(

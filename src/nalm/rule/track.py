@@ -85,10 +85,20 @@ class Track:
         """The numbers of the forward pass."""
         return torch.where(self.snapped.unsqueeze(-1), self.rounded, self.numbers)
 
-    def watched(self, stacked: bool) -> Watched:
+    @property
+    def label(self) -> str:
+        """Its name in messages."""
+        return self.name or "the model"
+
+    @property
+    def trainable(self) -> bool:
+        """Whether it is not frozen, as units may be and cease to be at any time."""
+        return any(p.requires_grad for p in self.unit.parameters(recurse=False))
+
+    def watched(self) -> Watched:
         """For the next forward pass; in a stack gradients are taken at the free numbers, which a wrong grid point
         would lead astray."""
-        if stacked:
+        if self.stacked:
             return Watched(self.unit, self.form, self.numbers, self.whole)
         return Watched(self.unit, self.form, self.used, self.snapped)
 
@@ -190,7 +200,7 @@ class Track:
         for name in self.STATE:
             old, new = getattr(self, name), state[name]
             if new.shape != old.shape:
-                raise ValueError(f"{self.name}.{name}: saved {tuple(new.shape)}, this unit needs {tuple(old.shape)}.")
+                raise ValueError(f"{self.label}, {name}: saved {tuple(new.shape)}, this unit needs {tuple(old.shape)}.")
             setattr(self, name, new.to(old).clone())
         self.moments = {name: moment.to(self.numbers).clone() for name, moment in state["moments"].items()}
         self.stacked = bool(state["stacked"])
