@@ -22,7 +22,6 @@ from nalm.run import Layer, Model, Run, single, unit_classes
 from nalm.task import Task
 from nalm.tasks.arithmetic import RANGES, SingleModule
 from nalm.tasks.two_layer import TwoLayer
-from nalm.uniforms import Stream, uniforms
 
 SECONDS = 0.5  # per measurement
 
@@ -104,12 +103,11 @@ def plain_loop(case: Case, seconds: float = SECONDS) -> float:
     kind = torch.optim.Adam if isinstance(case.recipe.optimiser, Adam) else torch.optim.SGD
     optimiser = kind(unit.parameters(), lr=rate)
     numbers, selection = case.task.train.numbers(case.task.in_features).float(), case.task.selection(run.seed)
-    shape = (case.task.draws, case.recipe.batch)
-    data = [case.task.sample(u, numbers, selection, case.task.train) for u in _batches(shape)]
 
     def advance(steps: int) -> None:
         for step in range(steps):
-            x, t = data[step % len(data)]
+            u = torch.rand(case.task.draws, case.recipe.batch)
+            x, t = case.task.sample(u, numbers, selection, case.task.train)
             loss = (unit.compute(x) - t).square().mean()
             terms = unit.penalties() if case.recipe.penalties else {}
             for name, schedule in case.recipe.penalties.items():
@@ -121,11 +119,6 @@ def plain_loop(case: Case, seconds: float = SECONDS) -> float:
             unit.project_()
 
     return _rate(advance, seconds)
-
-
-def _batches(shape: tuple[int, ...]) -> list[torch.Tensor]:
-    """A few batches drawn beforehand: drawing is not what is compared."""
-    return [uniforms(0, Stream.TRAIN, step, shape) for step in range(16)]
 
 
 def _rate(advance: Callable[[int], None], seconds: float, tries: int = 3) -> float:

@@ -161,10 +161,10 @@ def find_study(name: str) -> Study:
     return known[name]
 
 
-def other_ways(*models: Model, steps: int = 500, batch: int = 128) -> list[tuple[Model, Recipe]]:
-    """Rows that train the same models by the local Gauss-Newton rule, and by the solver on one batch."""
-    rule = Recipe(LocalGaussNewton(), steps=steps, batch=batch)
-    solver = Recipe(Solver(), steps=1, batch=2 * batch)
+def other_ways(*models: Model, steps: int = 500, samples: int = 256) -> list[tuple[Model, Recipe]]:
+    """Rows that train the same models by the local Gauss-Newton rule, and by the solver on one batch of `samples`."""
+    rule = Recipe(LocalGaussNewton(), steps=steps, batch=128)
+    solver = Recipe(Solver(), steps=1, batch=samples)
     ways = (("lgn", rule), ("solver", solver))
     return [(replace(model, label=f"{model.label} {name}"), recipe) for name, recipe in ways for model in models]
 

@@ -13,7 +13,9 @@ from nalm.distribution import Distribution
 from nalm.scalar import Scalar
 
 SAMPLES = 10_000
-"""Size of the validation and of the test set; both are drawn once and are the same for all seeds."""
+"""Size of the validation and of the test set."""
+EVALUATION_SEED = 0
+"""Both are drawn from this seed, so that they are the same for all runs."""
 
 
 @dataclass(frozen=True)

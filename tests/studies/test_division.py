@@ -8,25 +8,17 @@ import pytest
 import torch
 
 from nalm.distribution import Alternating, Halves, Uniform
-from nalm.engine import program
 from nalm.run import single
 from nalm.studies import division, division_ablations
 from nalm.study import Study, find_study
-from nalm.tasks.division import (
-    EVALUATION_SEED,
-    ROUNDING,
-    SMALLEST,
-    Division,
-    GoldDivision,
-    gold_error,
-    gold_unit,
-    near_zero,
-)
+from nalm.tasks.arithmetic import SMALLEST, SingleModule
+from nalm.tasks.division import ROUNDING, Division, GoldDivision, gold_error, gold_unit, near_zero
 from nalm.weight import l1, to_grid
 
 
-def test_no_input_is_zero() -> None:
-    task = Division(Uniform(-2, 2), Uniform(2, 6))
+@pytest.mark.parametrize("kind", [Division, SingleModule])
+def test_no_input_of_a_quotient_is_zero(kind: type[SingleModule]) -> None:
+    task = kind(Uniform(-2, 2), Uniform(2, 6), name="div")
     x, t = task.sample(
         torch.tensor([[0.25, 0.5], [0.5, 0.25]]), task.train.numbers(2).float(), torch.zeros(0), task.train
     )
@@ -79,7 +71,6 @@ def test_ideal_weights_divide(unit: str) -> None:
 
 
 def test_thresholds_lie_above_the_error_of_ideal_weights() -> None:
-    assert EVALUATION_SEED == program.EVALUATION_SEED
     task = GoldDivision(near_zero(0.1), near_zero(0.1), "inverse", 2, gold="NMRU")
     assert task.threshold() == pytest.approx(1.01 * gold_error("NMRU", "inverse", 2, near_zero(0.1)) + ROUNDING)
 

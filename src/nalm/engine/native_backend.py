@@ -8,10 +8,10 @@ from functools import partial
 import numpy as np
 
 from nalm.distribution import Distribution
-from nalm.engine.program import EVALUATION_SEED, Arrays, Program
+from nalm.engine.program import Arrays, Program
 from nalm.engine.torch_backend import TorchBackend
 from nalm.native import Kernel, Unsupported, compile_step
-from nalm.task import SAMPLES
+from nalm.task import EVALUATION_SEED, SAMPLES
 
 
 class NativeBackend:

@@ -28,7 +28,6 @@ from nalm.unit import Unit
 Tensors = dict[str, Tensor]
 Arrays = dict[str, np.ndarray]
 Shape = tuple[int, ...]
-EVALUATION_SEED = 0  # validation and test inputs are the same for all runs
 
 
 @contextmanager

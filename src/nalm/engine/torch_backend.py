@@ -12,7 +12,8 @@ from torch import Tensor
 from torch.fx.experimental.proxy_tensor import make_fx
 
 from nalm.distribution import Distribution
-from nalm.engine.program import EVALUATION_SEED, Arrays, Program, Tensors
+from nalm.engine.program import Arrays, Program, Tensors
+from nalm.task import EVALUATION_SEED
 from nalm.uniforms import uniforms
 
 BLOCK = 32  # runs evaluated at once, to bound the memory

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from nalm.distribution import Alternating, Benford, Distribution, Halves, TruncatedNormal, Uniform, Union
 from nalm.recipe import Adam, Ramp, Recipe, Staircase
 from nalm.run import Model, single
-from nalm.study import Cell, Published, Study, cells_over
+from nalm.study import Cell, Published, Study, cells_over, other_ways
 from nalm.task import Task
 from nalm.tasks.arithmetic import RANGES
 from nalm.tasks.division import Division, GoldDivision, near_zero
@@ -46,6 +46,11 @@ def row(unit: str, inputs: int, label: str | None = None) -> tuple[Model, Recipe
     return single(unit, inputs, label=label or LABELS[unit]), RECIPES[unit, inputs]
 
 
+def rows(units: Iterable[str], inputs: int) -> list[tuple[Model, Recipe]]:
+    """Published units, and the NMRU trained in the other ways."""
+    return [*(row(unit, inputs) for unit in units), *other_ways(single("NMRU", inputs))]
+
+
 def tasks(inputs: int, ranges: Mapping[str, tuple[Distribution, Distribution]] = RANGES) -> dict[str, Task]:
     """Division on each range."""
     return {label: Division(*pair, inputs=inputs) for label, pair in ranges.items()}
@@ -60,7 +65,7 @@ UNIFORM = Study(
     name="division/uniform",
     title="Division of two inputs",
     reproduces="Mistry et al. 2022 (division), figure 3; Mistry 2023, figure 5.7",
-    cells=cells_over([row(unit, 2) for unit in LABELS], tasks(2)),
+    cells=cells_over(rows(LABELS, 2), tasks(2)),
     published={
         **said("NRU", list(RANGES), 1.0, PAPER),
         **said("NMRU", list(RANGES), 1.0, PAPER),
@@ -74,7 +79,7 @@ UNIFORM_10 = Study(
     name="division/uniform-10",
     title="Division of two of ten inputs",
     reproduces="Mistry et al. 2022 (division), figure 6",
-    cells=cells_over([row(unit, 10) for unit in LABELS], tasks(10)),
+    cells=cells_over(rows(LABELS, 10), tasks(10)),
     published={
         **said("NRU", (*NEGATIVE, MIXED), 0.0, PAPER),
         **{
@@ -119,7 +124,7 @@ MIXED_SIGN = Study(
     name="division/mixed-sign",
     title="Division of two inputs of controlled sign",
     reproduces="Mistry et al. 2022 (division), figure 4 and table 6",
-    cells=cells_over([row(unit, 2) for unit in THREE], tasks(2, mixed_signs(Halves))),
+    cells=cells_over(rows(THREE, 2), tasks(2, mixed_signs(Halves))),
     published={**said("NRU", MIXED_SETS, 1.0, THESIS), **said("NMRU", MIXED_SETS, 1.0, THESIS)},
     notes=(
         "Real NPU modified is published with an average of .44 over the five sets. The paper's table prints U[1,-2) "
@@ -130,7 +135,7 @@ MIXED_SIGN_10 = Study(
     name="division/mixed-sign-10",
     title="Division of two of ten inputs of controlled sign, as published",
     reproduces="Mistry 2023, table 5.6",
-    cells=cells_over([row(unit, 10) for unit in THREE], tasks(10, mixed_signs(Halves))),
+    cells=cells_over(rows(THREE, 10), tasks(10, mixed_signs(Halves))),
     published=said("NRU", MIXED_SETS, 0.0, THESIS),
     notes=(
         "Published averages over the five sets: Real NPU modified .77, NMRU .99. In this construction the first five "
@@ -142,7 +147,7 @@ MIXED_SIGN_10_CORRECTED = Study(
     name="division/mixed-sign-10-corrected",
     title="Division of two of ten inputs whose signs alternate, so that the operands always differ",
     reproduces="not published: corrects division/mixed-sign-10",
-    cells=cells_over([row(unit, 10) for unit in THREE], tasks(10, mixed_signs(Alternating))),
+    cells=cells_over(rows(THREE, 10), tasks(10, mixed_signs(Alternating))),
     notes=("Set 3 draws signs at random and is the same as in division/mixed-sign-10.",),
 )
 
@@ -165,7 +170,7 @@ DISTRIBUTIONS = Study(
     name="division/distributions",
     title="Division of two inputs from other distributions",
     reproduces="Mistry et al. 2022 (division), figure 7 and table 2",
-    cells=cells_over([row(unit, 2) for unit in THREE], tasks(2, OTHERS)),
+    cells=cells_over(rows(THREE, 2), tasks(2, OTHERS)),
     published={
         **said("NRU", list(OTHERS), 1.0, PAPER),
         **said("NMRU", list(OTHERS), 1.0, PAPER),
@@ -180,7 +185,7 @@ DISTRIBUTIONS_10 = Study(
     name="division/distributions-10",
     title="Division of two of ten inputs from other distributions",
     reproduces="Mistry et al. 2022 (division), figure 8 and table 2",
-    cells=cells_over([row(unit, 10) for unit in THREE], tasks(10, OTHERS)),
+    cells=cells_over(rows(THREE, 10), tasks(10, OTHERS)),
     published={
         **{("NMRU", column): Published(rate, source=PAPER) for column, rate in _NMRU_RATES.items()},
         **{key: v for u in (MODIFIED, "NRU") for key, v in said(u, list(OTHERS)[1:], 0.0, PAPER).items()},

@@ -10,7 +10,7 @@ from typing import Any
 from nalm.distribution import Uniform
 from nalm.recipe import Ramp, Recipe, Switch
 from nalm.run import Layer, Model
-from nalm.study import Published, Study, cells_over
+from nalm.study import Published, Study, cells_over, other_ways
 from nalm.task import Task
 from nalm.tasks.arithmetic import RANGES
 from nalm.tasks.two_layer import FourInputs, TwoLayer
@@ -60,6 +60,12 @@ def networks(names: Iterable[str], inputs: int = 100, hidden: int = 2) -> list[t
     return [published_network(name, inputs, hidden) for name in names]
 
 
+def other_networks(inputs: int = 100) -> list[tuple[Model, Recipe]]:
+    """The NMU's network trained by the local Gauss-Newton rule, and by the solver."""
+    model, _ = published_network("NMU", inputs)
+    return other_ways(model, steps=1_000, samples=1_024)
+
+
 def rates(
     row: str, columns: Iterable[str], values: Iterable[float], source: str, seeds: int
 ) -> dict[tuple[str, str], Published]:
@@ -107,7 +113,8 @@ STATIC = Study(
         [
             (model, replace(recipe, steps=STATIC_STEPS))
             for model, recipe in networks(("NAC•σ", "NAC•", "NALU", "Gated", "NMU"), inputs=4)
-        ],
+        ]
+        + other_networks(inputs=4),
         {"U[1,2)": FourInputs(*ONE_TWO)},
     ),
     seeds=100,
@@ -181,7 +188,7 @@ RANGE_STUDY = Study(
     title="Multiplication on ten ranges",
     reproduces="Mistry et al. 2022, figures 5 and 7; Madsen and Johansen 2020, figure 3 (bottom)",
     cells=(
-        *cells_over(networks(("NMU", "sNMU")), RANGE_TASKS),
+        *cells_over([*networks(("NMU", "sNMU")), *other_networks()], RANGE_TASKS),
         *cells_over(networks(OLDER), {label: RANGE_TASKS[label] for label in SEVEN}),
     ),
     seeds=20,
