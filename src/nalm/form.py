@@ -55,6 +55,16 @@ def _inverted(weight: Weight, value: Tensor) -> list[Tensor]:
     return [torch.where(on_grid, e, p) for e, p in zip(exact, point((low + high) / 2), strict=True)]
 
 
+def _odd(numbers: Tensor) -> Tensor:
+    """How odd: 1 for odd whole numbers, 0 for even ones, linear between."""
+    return 1 - (numbers.remainder(2) - 1).abs()
+
+
+def _varies(x: Tensor) -> Tensor:
+    """Which inputs have both signs within the batch, `(*runs, 1, in, 1)`."""
+    return ((x < 0).any(-1) & (x > 0).any(-1))[..., None, :, None]
+
+
 @dataclass(frozen=True)
 class Form(ABC):
     """How a unit computes from its numbers, `(*runs, out, in)`.
@@ -122,7 +132,10 @@ class Sum(Form):
 
 @dataclass(frozen=True)
 class Product(Form):
-    """y = prod_i x_i^w_i; between whole exponents the sign is that of the nearest whole ones.
+    """y = prod_i x_i^w_i.
+
+    Between whole exponents the sign of an input that changes within the batch fades into the other, as in the NRU: only
+    so does it teach. One that is negative throughout keeps the sign of its nearest whole exponent.
 
     Attributes:
         signed: whether the unit keeps the signs of its inputs.
@@ -137,11 +150,30 @@ class Product(Form):
         return y.abs().clamp(min=1e-30).log()
 
     def smooth(self, numbers: Tensor, x: Tensor) -> Tensor:
-        size = (numbers @ self.features(x)).clamp(-LARGEST_LOG, LARGEST_LOG).exp()
+        return self._size(numbers, x) * self._signs(numbers, x).prod(-2)
+
+    def slopes(self, numbers: Tensor, x: Tensor) -> Tensor:
+        """Derivatives of `smooth` by the numbers, `(*runs, out, in, samples)`."""
+        signs, size = self._signs(numbers, x), self._size(numbers, x).unsqueeze(-2)
+        ones = torch.ones_like(signs[..., :1, :])
+        before = torch.cat([ones, signs[..., :-1, :]], -2).cumprod(-2)
+        after = torch.cat([signs[..., 1:, :], ones], -2).flip(-2).cumprod(-2).flip(-2)
+        slope = signs * self.features(x).unsqueeze(-3)
+        if self.signed:
+            rising = torch.where(numbers.remainder(2) < 1, 1.0, -1.0).to(x.dtype).unsqueeze(-1)
+            negative = (x < 0).unsqueeze(-3)
+            slope = slope - 2 * rising * (negative & _varies(x))
+        return size * before * slope * after
+
+    def _size(self, numbers: Tensor, x: Tensor) -> Tensor:
+        return (numbers @ self.features(x)).clamp(-LARGEST_LOG, LARGEST_LOG).exp()
+
+    def _signs(self, numbers: Tensor, x: Tensor) -> Tensor:
+        """A factor of each input, `(*runs, out, in, samples)`: -1 for negative inputs with odd exponents."""
         if not self.signed:
-            return size
-        odd = numbers.round().remainder(2).unsqueeze(-1)  # (*runs, out, in, 1)
-        return size * (1 - 2 * odd * (x < 0).to(x.dtype).unsqueeze(-3)).prod(-2)
+            return torch.ones_like(numbers.unsqueeze(-1) * x.unsqueeze(-3))
+        between, whole = _odd(numbers).unsqueeze(-1), _odd(numbers.round()).unsqueeze(-1)
+        return 1 - 2 * torch.where(_varies(x), between, whole) * (x < 0).to(x.dtype).unsqueeze(-3)
 
     def exact(self, numbers: Tensor, x: Tensor) -> Tensor:
         powers = numbers.unsqueeze(-1)  # (*runs, out, in, 1)

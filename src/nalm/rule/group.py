@@ -22,7 +22,9 @@ from nalm.uniforms import uniforms
 ROUND = 4  # attempts of the same length
 ROUNDING = 8.0  # units of rounding; on narrow ranges a wrong grid point may be off by as little as forty
 REDRAW_STREAM = 0x5EED00
-SEARCH = ("attempt", "since", "seeds")
+SMOOTH = 0.95  # of the running mean of the loss's logarithm
+PROGRESS = 0.2  # a smaller decrease of it is none
+SEARCH = ("attempt", "since", "seeds", "level", "best", "idle")
 Evaluate = Callable[[Sequence[Watched]], Tensor]
 
 
@@ -58,13 +60,19 @@ class Group:
         started: whether the units have been seen at work.
         factors: products of sums among them.
         attempt: which attempt each run is in `(*runs,)`.
-        since: steps since that attempt began, or 1 while a grid point is held `(*runs,)`.
+        since: steps since that attempt began `(*runs,)`.
         seeds: of the redraws `(*runs,)`.
+        level: running mean of the loss's logarithm in this attempt `(*runs,)`.
+        best: the lowest level that counted as progress `(*runs,)`.
+        idle: steps without progress, or 0 while a grid point is held `(*runs,)`.
     """
 
     attempt: Tensor
     since: Tensor
     seeds: Tensor
+    level: Tensor
+    best: Tensor
+    idle: Tensor
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
@@ -88,29 +96,37 @@ class Group:
         self._move(movers, evidence, batch, batch.ok & ~done & ~turned)
         for pair in self.factors:
             pair.balance(self.settings.balance, batch.ok)
-        self._again(movers, batch.ok)
+        self._again(movers, batch)
         return loss
 
     def _begin(self, tracks: Sequence[Track], watched: Sequence[Watched]) -> None:
         numbers, self.started = tracks[0].numbers, True
         self.factors = find_factors(tracks, watched)
         self.attempt = torch.zeros(tracks[0].unit.runs, dtype=torch.int64, device=numbers.device)
-        self.since = torch.zeros_like(self.attempt)
+        self.since, self.idle = torch.zeros_like(self.attempt), torch.zeros_like(self.attempt)
+        self.level = torch.zeros_like(self.attempt, dtype=torch.float64)
+        self.best = torch.full_like(self.level, torch.inf)
         # a run's redraws depend on its own first weights only, not on who shares its cohort
         self.seeds = numbers.float().sum((-2, -1)).view(torch.int32).to(torch.int64) & 0xFFFFFFFF
         for pair in self.factors:
             pair.open(self.attempt, self.attempt == 0)
 
-    def _again(self, movers: Sequence[Track], ok: Tensor) -> None:
-        """Begin a new attempt where no grid point was found in time; later rounds take longer."""
-        kinds = max([ROUND, *(len(pair.patterns) for pair in self.factors)])
+    def _again(self, movers: Sequence[Track], batch: Batch) -> None:
+        """Begin a new attempt where the loss has ceased to fall and no grid point was found; later ones wait longer."""
+        now = batch.loss.detach().double().clamp(min=1e-300).log()
+        level = torch.where(self.since == 0, now, SMOOTH * self.level + (1 - SMOOTH) * now)
+        fell = level < self.best - PROGRESS
         solved = movers[0].snapped.all(-1)
-        self.since = torch.where(solved, 1, self.since + ok)
-        patience = self.settings.attempt if self.factors else self.settings.attempt // 2
-        stuck = self.since > patience * (1 + self.attempt // kinds)
+        idle = torch.where(fell | solved, 0, self.idle + 1)
+        kinds = max([ROUND, *(len(pair.patterns) for pair in self.factors)])
+        stuck = batch.ok & (idle > self.settings.attempt * (1 + self.attempt // kinds))
+        self.level = torch.where(batch.ok, level, self.level)
+        self.best = torch.where(stuck, torch.inf, torch.where(batch.ok & fell, level, self.best))
+        self.idle = torch.where(stuck, 0, torch.where(batch.ok, idle, self.idle))
+        self.since = torch.where(stuck, 0, self.since + batch.ok)
         if not bool(stuck.any()):
             return
-        self.attempt, self.since = torch.where(stuck, self.attempt + 1, self.attempt), torch.where(stuck, 0, self.since)
+        self.attempt = self.attempt + stuck
         for index, track in enumerate(movers):
             out, inputs = track.numbers.shape[-2:]
             u = uniforms(self.seeds, REDRAW_STREAM + index, self.attempt[..., None, None, None], (out, inputs))

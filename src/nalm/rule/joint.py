@@ -47,8 +47,9 @@ def propose(track: Track, evidence: Evidence, ok: Tensor, samples: int, unexplai
         change = _factored(track, evidence, f, memory, ok, unexplained)
         moved = change @ f
     else:
-        change = _block(track, evidence, f, memory, ok)
-        moved = evidence.y * (change @ f)
+        slopes = track.form.slopes(track.numbers, evidence.x)
+        change = _block(track, evidence, slopes, memory, ok)
+        moved = (change.unsqueeze(-1) * slopes).sum(-2)
     effect = (evidence.probe * moved).sum(-2)
     if effect.shape[-1] == samples * evidence.uses:  # what the uses of one unit do to a sample adds up
         effect = effect.reshape(*effect.shape[:-1], evidence.uses, samples).sum(-2)
@@ -65,12 +66,12 @@ def _factored(track: Track, evidence: Evidence, f: Tensor, memory: float, ok: Te
     return solve(moment, left.mT, track.settings.damping + CAUTION * unexplained).mT
 
 
-def _block(track: Track, evidence: Evidence, f: Tensor, memory: float, ok: Tensor) -> Tensor:
+def _block(track: Track, evidence: Evidence, slopes: Tensor, memory: float, ok: Tensor) -> Tensor:
     """The whole curvature of all exponents of a unit together."""
-    reach = (evidence.probe * evidence.y).unsqueeze(-2) * f.unsqueeze(-3)  # (probes, *runs, out, in, samples)
+    reach = evidence.probe.unsqueeze(-2) * slopes  # (probes, *runs, out, in, samples)
     flat = reach.flatten(-3, -2)
     moment = track.running("exponents", torch.einsum("p...in,p...jn->...ij", flat, flat), memory, ok)
-    gradient = -(evidence.delta * evidence.y) @ f.mT
+    gradient = -(evidence.delta.unsqueeze(-2) * slopes).sum(-1)
     # each exponent in its own scale: the terms of a sum may differ in size by orders of magnitude
     size = moment.diagonal(dim1=-2, dim2=-1).clamp(min=1e-300).rsqrt()
     scaled = size.unsqueeze(-1) * moment * size.unsqueeze(-2)

@@ -15,7 +15,7 @@ class Settings:
         pace: largest share of a joint step that is taken.
         trust: largest relative change of the output that a joint step may predict.
         balance: share of the imbalance between the rows of a product of sums that is removed per step.
-        attempt: steps after which a product of sums without a grid point begins anew; half of it for other stacks.
+        attempt: steps without progress after which a stack without a grid point begins anew.
         snap: whether grid points are used at all.
         decisive: a grid point that is this many times better, or worse, is taken, or left, at once.
         patience: and one that is merely not worse, or worse, when so many more steps said so than not.
@@ -30,7 +30,7 @@ class Settings:
     pace: float = 0.5
     trust: float = 1.0
     balance: float = 0.05
-    attempt: int = 500
+    attempt: int = 100
     snap: bool = True
     decisive: float = 2.0
     patience: int = 20
