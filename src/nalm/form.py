@@ -109,6 +109,10 @@ class Form(ABC):
         """The output for any numbers, `(*runs, in, samples)` to `(*runs, out, samples)`."""
 
     @abstractmethod
+    def slopes(self, numbers: Tensor, x: Tensor) -> Tensor:
+        """Derivatives of `smooth` by each output's own numbers, `(*runs, out, in, samples)`."""
+
+    @abstractmethod
     def exact(self, numbers: Tensor, x: Tensor) -> Tensor:
         """The same for numbers on the grid, without the rounding of logarithms."""
 
@@ -125,6 +129,9 @@ class Sum(Form):
 
     def smooth(self, numbers: Tensor, x: Tensor) -> Tensor:
         return numbers @ x
+
+    def slopes(self, numbers: Tensor, x: Tensor) -> Tensor:
+        return x.unsqueeze(-3).expand(*numbers.shape, x.shape[-1])
 
     def exact(self, numbers: Tensor, x: Tensor) -> Tensor:
         return numbers @ x
@@ -153,7 +160,6 @@ class Product(Form):
         return self._size(numbers, x) * self._signs(numbers, x).prod(-2)
 
     def slopes(self, numbers: Tensor, x: Tensor) -> Tensor:
-        """Derivatives of `smooth` by the numbers, `(*runs, out, in, samples)`."""
         signs, size = self._signs(numbers, x), self._size(numbers, x).unsqueeze(-2)
         ones = torch.ones_like(signs[..., :1, :])
         before = torch.cat([ones, signs[..., :-1, :]], -2).cumprod(-2)

@@ -39,10 +39,12 @@ class Factors:
     Attributes:
         rows: the sum unit.
         product: the product unit above it.
+        above: a sum unit above that one, which can absorb any scale.
     """
 
     rows: Track
     product: Track
+    above: Track | None = None
 
     @property
     def patterns(self) -> list[tuple[int, int]]:
@@ -71,8 +73,15 @@ class Factors:
         return turn
 
     def balance(self, pace: float, ok: Tensor) -> None:
-        """Rows that feed one product are defined up to scale only: let their largest coefficients become equal."""
-        size = self.rows.numbers.abs().amax(-1, keepdim=True).clamp(min=1e-12).log()
-        used = (self.product.numbers != 0).any(-2).to(size).unsqueeze(-1)
+        """Rows that feed one product are defined up to scale only: let their largest coefficients become equal.
+
+        With a sum above the scale of the product is free, too: then they become 1, and the sum makes up for it.
+        """
+        size = self.rows.numbers.abs().amax(-1, keepdim=True).clamp(min=1e-12).log()  # (*runs, rows, 1)
+        exponents = self.product.numbers
+        used = (exponents != 0).any(-2).to(size).unsqueeze(-1)
         mean = (used * size).sum(-2, keepdim=True) / used.sum(-2, keepdim=True).clamp(min=1)
-        self.rows.keep(ok, "numbers", self.rows.numbers * (-pace * used * (size - mean)).exp())
+        shift = -pace * used * (size - (mean if self.above is None else 0.0))
+        self.rows.keep(ok, "numbers", self.rows.numbers * shift.exp())
+        if self.above is not None:
+            self.above.keep(ok, "numbers", self.above.numbers * (-(exponents @ shift)).mT.exp())

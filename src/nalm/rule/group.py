@@ -139,14 +139,15 @@ class Group:
         """Which pairs were found and how far the search is."""
         if not self.started:
             return None
-        pairs = [(pair.rows.name, pair.product.name) for pair in self.factors]
+        pairs = [(p.rows.name, p.product.name, p.above.name if p.above else None) for p in self.factors]
         return {"pairs": pairs, **{name: getattr(self, name).clone() for name in SEARCH}}
 
     def load(self, state: Mapping[str, Any] | None, tracks: Mapping[str, Track]) -> None:
         """Take over a saved search."""
-        self.started = state is not None
+        self.started, self.factors = state is not None, []
         if state is not None:
-            self.factors = [Factors(tracks[rows], tracks[product]) for rows, product in state["pairs"]]
+            for rows, product, top in state["pairs"]:
+                self.factors.append(Factors(tracks[rows], tracks[product], tracks[top] if top else None))
             for name in SEARCH:
                 setattr(self, name, state[name].clone())
 
@@ -201,10 +202,17 @@ class Group:
 
 def find_factors(tracks: Sequence[Track], watched: Sequence[Watched]) -> list[Factors]:
     """All product units whose inputs are exactly the outputs of a sum unit."""
+    units = list(zip(tracks, watched, strict=True))
+    sums = [(track, one) for track, one in units if isinstance(track.form, Sum)]
     found = []
-    for product, above in zip(tracks, watched, strict=True):
-        for rows, below in zip(tracks, watched, strict=True):
-            feeds = len(above.uses) == len(below.uses) == 1 and same_memory(above.uses[0].x, below.uses[0].y)
-            if feeds and isinstance(rows.form, Sum) and not isinstance(product.form, Sum):
-                found.append(Factors(rows, product))
+    for product, one in units:
+        below = [rows for rows, other in sums if feeds(other, one)]
+        above = [top for top, other in sums if feeds(one, other)]
+        if below and not isinstance(product.form, Sum):
+            found.append(Factors(below[0], product, above[0] if above else None))
     return found
+
+
+def feeds(lower: Watched, upper: Watched) -> bool:
+    """Whether all that one unit computes, once, is all that another one sees."""
+    return len(lower.uses) == len(upper.uses) == 1 and same_memory(upper.uses[0].x, lower.uses[0].y)

@@ -13,6 +13,7 @@ from nalm.rule.between import learn_between
 from nalm.rule.curvature import loss_probes
 from nalm.rule.evidence import gather
 from nalm.rule.group import Batch, Group
+from nalm.rule.parity import learn_signs
 from nalm.rule.parts import Base, common_runs, make_base, others, ruled, warn_fallbacks
 from nalm.rule.settings import Settings
 from nalm.rule.track import Track
@@ -124,7 +125,7 @@ class LocalGaussNewton:
             stacked, held = [], loss.detach()
             for track, one, known in seen:
                 if len(one.uses) == 1 and not one.uses[0].learned and same_memory(one.uses[0].y, output):
-                    track.direct(known, ok)
+                    track.direct(known, learn_signs(track, known, ok), ok)
                 elif self._absorbing:
                     learn_between(track, known, ok, any(use.learned for use in one.uses))
                 else:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -17,7 +16,7 @@ from nalm.rule.watch import Watched
 from nalm.unit import Unit
 
 EARLY_STEP = 0.5  # of any number, while the batches seen so far cannot determine all of them
-FARTHEST = 8.0  # exponents beyond so many times the grid only overflow
+FARTHEST = 8.0  # numbers beyond so many times the grid only overflow; a separable class would drive them there
 ROUNDING = 32.0  # errors below this many units of rounding are none
 
 
@@ -137,10 +136,14 @@ class Track:
         self.moments[name] = value
         return value / _aligned(self.age, batch).clamp(min=1e-12)
 
-    def direct(self, evidence: Evidence, ok: Tensor) -> None:
-        """The unit is the network's output: one step of each row's regression, and a choice between it and the grid."""
+    def direct(self, evidence: Evidence, possible: Tensor, ok: Tensor) -> None:
+        """The unit is the network's output: one step of each row's regression, and a choice between it and the grid.
+
+        Args:
+            possible: rows for which the grid may be chosen `(*runs, out)`.
+        """
         fit = self.fit(evidence, ok, intercept=not isinstance(self.form, Sum))
-        self._settle(fit, ok)
+        self._settle(fit, possible, ok)
         self.move(fit.change, ok)
 
     def fit(self, evidence: Evidence, ok: Tensor, intercept: bool) -> Fit:
@@ -173,11 +176,11 @@ class Track:
     def move(self, change: Tensor, ok: Tensor) -> None:
         """Add a step to numbers and offset."""
         ok = ok & change.isfinite().all(-1).all(-1)
-        bound = math.inf if isinstance(self.form, Sum) else FARTHEST * max(abs(g) for g in self.grid)
+        bound = FARTHEST * max(abs(g) for g in self.grid)
         self.keep(ok, "numbers", (self.numbers + change[..., :-1]).clamp(-bound, bound))
         self.keep(ok, "offset", self.offset + change[..., -1])
 
-    def _settle(self, fit: Fit, ok: Tensor) -> None:
+    def _settle(self, fit: Fit, possible: Tensor, ok: Tensor) -> None:
         """Use the grid where it explains the implied targets better than the free numbers, and only while it does."""
         s = self.settings
         free = (fit.weight * fit.error.square()).sum(-1)
@@ -189,7 +192,7 @@ class Track:
         clearly = torch.where(
             self.snapped, rounded > s.decisive * free + floor, (s.decisive * rounded < free) | (rounded < floor)
         )
-        possible = (self.rounded != 0).any(-1)  # a row of zeros would end all learning through it
+        possible = possible & (self.rounded != 0).any(-1)  # a row of zeros would end all learning through it
         streak = (self.streak + torch.where(better, 1, -1)).clamp(min=0)
         change = clearly | (streak >= s.patience)
         self.keep(ok, "streak", torch.where(change, 0, streak))
