@@ -172,14 +172,12 @@ def other_ways(*models: Model, steps: int = 500, samples: int = 256) -> list[tup
 def cells_over(
     rows: Iterable[tuple[Model, Recipe]], columns: Mapping[str, Task], every: int = 1_000
 ) -> tuple[Cell, ...]:
-    """The full grid of models and tasks."""
+    """The full grid of models and tasks. Other ways than the published need few steps: their runs are evaluated often,
+    and stop once they are solved on the grid."""
     return tuple(
-        Cell(model.label, column, model, task, recipe, every if recipe.way == "published" else _tenth(recipe))
+        Cell(model.label, column, model, task, recipe, every)
+        if recipe.way == "published"
+        else Cell(model.label, column, model, task, recipe, max(1, recipe.steps // 40), retire=True)
         for model, recipe in rows
         for column, task in columns.items()
     )
-
-
-def _tenth(recipe: Recipe) -> int:
-    """Other ways of training need few steps; ten evaluations show where they solve."""
-    return max(1, recipe.steps // 10)

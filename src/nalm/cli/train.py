@@ -32,7 +32,7 @@ def run(
     store: StorePath = DEFAULT_STORE,
     engine: Annotated[str, typer.Option(help="auto, native or torch; auto takes native wherever it can.")] = "auto",
     device: Annotated[str, typer.Option(help="cpu, cuda, ... (anything but cpu uses the torch engine).")] = "cpu",
-    threads: Annotated[int, typer.Option(min=1, help="Threads of the native engine.")] = os.cpu_count() or 1,
+    threads: Annotated[int, typer.Option(min=1, help="Threads to train with.")] = os.cpu_count() or 1,
     cluster: Annotated[
         str | None, typer.Option(help="Train on Dask: local:N for N worker processes, or a scheduler's address.")
     ] = None,
@@ -41,9 +41,12 @@ def run(
 
     Stop it with Ctrl-C, or kill it: what is finished is kept, and the same command continues.
     """
+    import torch
+
     from nalm.engine.train import Options
     from nalm.store import Store
 
+    torch.set_num_threads(threads)
     if engine not in ("auto", "native", "torch"):
         raise ValueError(f"There is no engine {engine!r}. Valid names: auto, native, torch.")
     chosen = chosen_study(study, unit, range, seeds, quick, retire, recipe)

@@ -43,10 +43,6 @@ class _InTorch:
             for name, parameter in self.program.unit.named_parameters():
                 parameter.copy_(torch.from_numpy(state[name]))
 
-    def _keep(self, state: Arrays) -> None:
-        for name, parameter in self.program.unit.named_parameters():
-            state[name][...] = parameter.detach().numpy()
-
 
 class RuleBackend(_InTorch):
     """Trains the cohort with `nalm.rule.LocalGaussNewton`, all runs at once."""
@@ -60,7 +56,10 @@ class RuleBackend(_InTorch):
     def advance(
         self, state: Arrays, consts: Arrays, seeds: np.ndarray, first: int, count: int, alive: np.ndarray
     ) -> None:
-        """`count` steps from step `first`, in place. A batch that is not finite teaches nothing, so no run diverges."""
+        """`count` steps from step `first`, in place; runs that are not alive stay as they are.
+
+        A batch that is not finite teaches nothing, so no run diverges.
+        """
         from nalm.rule import LocalGaussNewton
 
         unit = self.program.unit.train()
@@ -75,7 +74,8 @@ class RuleBackend(_InTorch):
                 return y, (y - t.mT).square().mean((-2, -1))
 
             self._optimiser.step(closure)
-        self._keep(state)
+        for name, parameter in unit.named_parameters():
+            state[name][alive] = parameter.detach().numpy()[alive]
 
 
 class SolverBackend(_InTorch):
