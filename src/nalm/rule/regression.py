@@ -39,7 +39,8 @@ def information(form: Form, evidence: Evidence) -> Tensor:
     """How much each sample knows about each output, `(*runs, out, samples)`, 1 on average or less.
 
     For sums it is the curvature. A logarithm is believed less where the loss hardly sees the output, and where the
-    implied target is small against the typical error, because there its logarithm is mostly noise.
+    output is small against the typical error, because there the target's logarithm is mostly noise. The output decides,
+    not the target: weights that depend on the noise itself would let large errors pass for large targets.
     """
     h = evidence.curvature
     mean = h.mean(-1, keepdim=True)
@@ -47,5 +48,5 @@ def information(form: Form, evidence: Evidence) -> Tensor:
         return torch.where(mean > 0, h / mean, 0.0)
     seen = h / (h + mean)
     noise = (evidence.implied - evidence.y).abs().median(-1, keepdim=True).values
-    square = evidence.implied.square()
+    square = evidence.y.square()
     return torch.where(h > 0, 2 * seen * square / (square + noise.square()), 0.0).nan_to_num()
