@@ -83,6 +83,10 @@ def fit_pyoperon(X: Array, y: Array, seconds: float) -> Fitted:
     return model.predict, model.get_model_string(model.model_, 6), ""
 
 
+def _no_value(X: Array) -> Array:
+    return np.full(len(X), np.nan)
+
+
 METHODS = {"nalm": fit_nalm, "gplearn": fit_gplearn, "pyoperon": fit_pyoperon}
 
 
@@ -98,7 +102,10 @@ def run(
     began = time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        predict, formula, status = METHODS[method](X, y, cap)
+        try:
+            predict, formula, status = METHODS[method](X, y, cap)
+        except ValueError as failure:  # pyoperon stops on front members without a finite value
+            predict, formula, status = _no_value, f"failed: {failure}", ""
         seconds = time.process_time() - began
         with np.errstate(all="ignore"):
             error = float(np.nan_to_num(np.median(np.abs(predict(beyond) / truth - 1)), nan=np.inf))

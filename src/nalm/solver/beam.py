@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from .calculus import Array
 from .combine import combinations
-from .formula import Array, Formula
+from .formula import Formula
 from .link import Link
 from .problem import Problem
 

@@ -7,7 +7,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from .formula import Array, Formula, Number, Sum, total
+from .calculus import Array
+from .formula import Formula, Number, Sum, total
 from .linear import least_squares, snap
 
 LARGEST_WEIGHT = 1000

@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 
 from .beam import Beam, sparse_sums
+from .calculus import Array, evaluate
 from .combine import combinations
 from .forest import Forest, Indices
-from .formula import ONE, Array, Formula, Input, Sum, evaluate, product, total
+from .formula import ONE, Formula, Input, Sum, product, total
 from .linear import least_squares
 from .link import usable_links
 from .problem import Problem

@@ -12,7 +12,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from .formula import ONE, Array, Formula, Input, Number, Sum, product, total
+from .calculus import Array
+from .formula import ONE, Formula, Input, Number, Sum, product, total
 from .link import IDENTITY, Link
 from .marquardt import balanced, minimise
 from .problem import Problem

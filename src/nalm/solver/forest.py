@@ -14,7 +14,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from .formula import ONE, Array, Formula, Input, product, total
+from .calculus import Array
+from .formula import ONE, Formula, Input, product, total
 from .problem import ROUNDING
 
 Indices = NDArray[np.int64]

@@ -13,9 +13,10 @@ from itertools import product as every
 
 import numpy as np
 
+from .calculus import Array
 from .combine import combinations
 from .forest import Indices
-from .formula import ONE, Array, Formula, Input, product
+from .formula import ONE, Formula, Input, product
 from .link import usable_links
 from .problem import Problem
 

@@ -12,10 +12,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
-
-Array: TypeAlias = NDArray[np.float64]
 Number: TypeAlias = Fraction | float
 
 
@@ -122,70 +118,6 @@ def _power(value: Number, exponent: Fraction) -> Number:
     return value if value == 1 else float(value) ** float(exponent)
 
 
-def evaluate(formula: Formula, X: Array) -> Array:
-    """Values at the rows of `X` (shape `(n, d)`); non-finite where the formula has no value."""
-    with np.errstate(all="ignore"):
-        return _value(formula, X)
-
-
-def _value(formula: Formula, X: Array) -> Array:
-    match formula:
-        case Input(index):
-            return X[:, index]
-        case Constant(value):
-            return np.full(len(X), float(value))
-        case Sum(terms):
-            out = np.zeros(len(X))
-            for coefficient, term in terms:
-                out = out + float(coefficient) * _value(term, X)
-            return out
-        case Product(factors):
-            out = np.ones(len(X))
-            for factor, exponent in factors:
-                out = out * _raised(_value(factor, X), exponent)
-            return out
-
-
-def _raised(base: Array, exponent: Fraction) -> Array:
-    if exponent == 1:
-        return base
-    return np.asarray(1.0 / base if exponent == -1 else np.power(base, float(exponent)))
-
-
-def gradients(formula: Formula, X: Array) -> tuple[Array, Array, Array]:
-    """Values `(n,)` and derivatives by the inputs `(n, d)` and by the `real_constants` `(n, k)`."""
-    by_input = np.zeros_like(X)
-    by_constant: list[Array] = []
-    with np.errstate(all="ignore"):
-        value = _value(formula, X)
-        _backward(formula, X, np.ones(len(X)), by_input, by_constant)
-    stacked = np.stack(by_constant, axis=1) if by_constant else np.zeros((len(X), 0))
-    return value, by_input, stacked
-
-
-def _backward(formula: Formula, X: Array, adjoint: Array, by_input: Array, by_constant: list[Array]) -> None:
-    match formula:
-        case Input(index):
-            by_input[:, index] += adjoint
-        case Constant(value):
-            if isinstance(value, float):
-                by_constant.append(adjoint)
-        case Sum(terms):
-            for coefficient, term in terms:
-                if isinstance(coefficient, float):
-                    by_constant.append(adjoint * _value(term, X))
-                _backward(term, X, adjoint * float(coefficient), by_input, by_constant)
-        case Product(factors):
-            bases = [_value(factor, X) for factor, _ in factors]
-            powers = [_raised(base, exponent) for base, (_, exponent) in zip(bases, factors, strict=True)]
-            for k, (factor, exponent) in enumerate(factors):
-                others = adjoint
-                for j, power in enumerate(powers):
-                    others = others * power if j != k else others
-                slope = float(exponent) * _raised(bases[k], exponent - 1) if exponent != 1 else 1.0
-                _backward(factor, X, others * slope, by_input, by_constant)
-
-
 def real_constants(formula: Formula) -> list[float]:
     """The fitted real numbers of a formula, in the order a left-to-right walk meets them."""
     match formula:
@@ -233,9 +165,7 @@ def simplified(formula: Formula) -> Formula:
 def size(formula: Formula) -> int:
     """How much there is to read: one for each input, each number other than ±1 and each exponent other than ±1."""
     match formula:
-        case Input():
-            return 1
-        case Constant():
+        case Input() | Constant():
             return 1
         case Sum(terms):
             return sum(size(term) + (abs(coefficient) != 1) for coefficient, term in terms)

@@ -13,24 +13,15 @@ from fractions import Fraction
 
 import numpy as np
 
-from .formula import (
-    Array,
-    Formula,
-    Number,
-    Product,
-    Sum,
-    gradients,
-    real_constants,
-    simplified,
-    size,
-    total,
-    with_constants,
-)
+from .calculus import Array, gradients
+from .certainty import doubt
+from .formula import Formula, Number, Product, Sum, real_constants, simplified, size, total, with_constants
 from .problem import Problem
 from .structure import structured
 
 MOST_CONSTANTS = 3
 LEAST_DETERMINED = 2e-5
+LEAST_DETERMINED_UNDER_NOISE = 0.05
 LARGEST_DENOMINATOR = 12
 SINGLE_ROUNDINGS = 1.2
 """The backward error that one rounding of every input and of the target explains is 1."""
@@ -53,7 +44,7 @@ class Candidate:
     """One formula that was tried, with its errors.
 
     `backward_error` is in units of what rounding (and known noise) explains: below 4 (6) means equal.
-    `constants` are the fitted real numbers with their standard deviations.
+    `constants` are the fitted real numbers with their standard deviations; `doubt` is why it is only `ambiguous`.
     """
 
     formula: Formula
@@ -62,6 +53,7 @@ class Candidate:
     backward_error: float
     relative_error: float
     constants: tuple[tuple[float, float], ...] = ()
+    doubt: str = ""
 
     @property
     def complexity(self) -> int:
@@ -186,10 +178,8 @@ def _shortest(value: float, deviation: float) -> float:
 
 
 def _exact(problem: Problem, formula: Formula) -> bool:
-    """Does a formula without fitted numbers hold? Errors that are larger than single roundings must look random."""
-    return problem.holds(formula) and (
-        bool(problem.noise) or problem.backward_error(formula) <= SINGLE_ROUNDINGS or not structured(problem, formula)
-    )
+    """Does a formula without fitted numbers hold, with errors that look random?"""
+    return problem.holds(formula) and (bool(problem.noise) or not structured(problem, formula))
 
 
 def _acceptable(problem: Problem, formula: Formula, spread: Array) -> bool:
@@ -200,7 +190,7 @@ def _acceptable(problem: Problem, formula: Formula, spread: Array) -> bool:
     values = np.abs(real_constants(formula))
     if len(values) > MOST_CONSTANTS or not problem.holds(formula):
         return False
-    if not problem.noise and np.any(spread > LEAST_DETERMINED * values):
+    if np.any(spread > (LEAST_DETERMINED_UNDER_NOISE if problem.noise else LEAST_DETERMINED) * values):
         return False
     if not problem.noise and problem.backward_error(formula) > SINGLE_ROUNDINGS:
         return False
@@ -211,4 +201,6 @@ def _candidate(
     problem: Problem, formula: Formula, shape: str, status: Status, spread: Array | None = None
 ) -> Candidate:
     constants = () if spread is None else tuple(zip(real_constants(formula), map(float, spread), strict=True))
-    return Candidate(formula, shape, status, problem.backward_error(formula), problem.relative_rms(formula), constants)
+    doubts = doubt(problem, formula) if status is not Status.NONE else ""
+    errors = problem.backward_error(formula), problem.relative_rms(formula)
+    return Candidate(formula, shape, Status.AMBIGUOUS if doubts else status, *errors, constants, doubts)

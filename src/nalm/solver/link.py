@@ -8,7 +8,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from .formula import Array, Formula, product, total
+from .calculus import Array
+from .formula import Formula, product, total
 from .problem import Problem
 
 

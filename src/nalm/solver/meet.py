@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .calculus import Array
 from .forest import Indices
-from .formula import Array
 
 SLACK = 3.0
 MOST_PER_TARGET = 4000

@@ -10,8 +10,9 @@ from itertools import product as every
 import numpy as np
 
 from .beam import sparse_sums
+from .calculus import evaluate
 from .forest import Indices
-from .formula import ONE, Formula, Input, evaluate, product
+from .formula import ONE, Formula, Input, product
 from .link import usable_links
 from .problem import Problem
 

@@ -14,12 +14,12 @@ from itertools import islice
 
 import numpy as np
 
-from .bits import description_bits
+from .calculus import evaluate
+from .certainty import agrees_elsewhere, description_bits
 from .composite import product_with_factors, sum_with_trees
 from .edits import edits
-from .elsewhere import agrees_elsewhere
 from .factored import product_of_sums, quotient_of_sums
-from .formula import Formula, evaluate, real_constants
+from .formula import Formula, real_constants
 from .judge import Candidate, Status, judge, refine
 from .ladder import Rung
 from .monomials import sum_of_products
@@ -56,9 +56,12 @@ def under_noise(problem: Problem, tried: list[Candidate], chosen: Candidate, tho
     verdict = judge(noisy, best, shapes[best])
     noisy = replace(problem, noise=max(noise_level(problem, verdict.formula), 1e-12))
     tried = [*tried, *(judge(noisy, formula, shapes[formula]) for formula in sorted(pool, key=pool.__getitem__)[:10])]
-    if not verdict.found or noisy.noise > LARGEST_NOISE or structured(noisy, verdict.formula, level=1e-2):
+    holds = verdict.status is not Status.NONE and noisy.noise <= LARGEST_NOISE
+    if not holds or structured(noisy, verdict.formula, level=1e-2):
         return problem, tried, min([chosen, verdict], key=lambda c: c.relative_error), Status.NONE, []
     note = f"the noise of y was estimated as {noisy.noise:.1e} of its size"
+    if verdict.doubt:
+        return noisy, tried, verdict, Status.AMBIGUOUS, [note, verdict.doubt]
     if _has_rival(noisy, verdict.formula, pool):
         return noisy, tried, verdict, Status.AMBIGUOUS, [note, "another formula explains the data nearly as well"]
     return noisy, tried, verdict, verdict.status, [note]
@@ -89,7 +92,7 @@ def noise_level(problem: Problem, formula: Formula) -> float:
 def _cost(problem: Problem, formula: Formula, level: float) -> float:
     """Twice the description length in nats: the errors at their own level, the formula, its fitted constants."""
     constants = len(real_constants(formula))
-    bits = description_bits(formula, problem.columns) - 24 * constants
+    bits = description_bits(problem, formula) - 24 * constants
     return 2 * problem.rows * math.log(max(level, 1e-12)) + 2 * math.log(2) * bits + constants * math.log(problem.rows)
 
 

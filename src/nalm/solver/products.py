@@ -7,8 +7,9 @@ from fractions import Fraction
 
 import numpy as np
 
+from .calculus import Array
 from .forest import Indices
-from .formula import Array, Formula, Input, Product, Sum, product, total
+from .formula import Formula, Input, Product, Sum, product, total
 from .linear import least_squares, parity, snap, sparse_weights
 from .problem import Problem
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy import stats
 
+from .calculus import Array
 from .forest import Indices
-from .formula import Array
 from .problem import Problem
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .formula import Array, evaluate
+from .calculus import Array, evaluate
 from .judge import Candidate, Status
 from .notation import neat, to_sympy
 

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 
 from .approximate import approximations
-from .bits import SPARE_BITS, description_bits, evidence_bits
+from .certainty import agrees_elsewhere
 from .clean import renumbered, set_aside
-from .elsewhere import agrees_elsewhere
 from .formula import Constant
 from .judge import Candidate, Status, judge, rational
 from .ladder import EFFORTS, Effort, cheap_rungs, climb, costly_rungs
@@ -72,18 +71,17 @@ def solve(
 def _searched(problem: Problem, effort: Effort, noisy: bool, report: Callable[[str], None]) -> Outcome:
     """Exact closed forms, closed forms under noise, exact searches, searches under noise: the first that holds."""
     tried = _constant_target(problem)
-    chosen, status, notes = _verdict(problem, tried)
     for thorough in (False, True):
-        if status is not Status.NONE or not problem.columns:
+        if not problem.columns or any(c.found for c in tried):
             break
         tried = tried + climb(problem, costly_rungs(problem, effort) if thorough else cheap_rungs(effort), report)
-        chosen, status, notes = _verdict(problem, tried)
+        chosen, status, _ = _verdict(problem, tried)
         if status is Status.NONE and noisy and (effort.composite or not thorough):
             report("noise")
             outcome = under_noise(problem, tried, chosen, thorough)
             if outcome[3] is not Status.NONE and (thorough or outcome[3] is not Status.AMBIGUOUS):
                 return outcome
-    return problem, tried, chosen, status, notes
+    return problem, tried, *_verdict(problem, tried)
 
 
 def _constant_target(problem: Problem) -> list[Candidate]:
@@ -102,19 +100,14 @@ def _constant_target(problem: Problem) -> list[Candidate]:
 
 def _verdict(problem: Problem, tried: list[Candidate]) -> tuple[Candidate, Status, list[str]]:
     """The best candidate and what may be said of it."""
-    found = [c for c in tried if c.found]
+    found = [c for c in tried if c.found] or [c for c in tried if c.status is Status.AMBIGUOUS]
     if not found:
         return min([*tried, *approximations(problem)], key=lambda c: c.relative_error), Status.NONE, []
     chosen = min(found, key=lambda c: (len(c.constants), c.complexity))
     rivals = [c for c in found if c.complexity <= chosen.complexity + 1 and len(c.constants) <= len(chosen.constants)]
     if not all(agrees_elsewhere(problem, chosen.formula, rival.formula) for rival in rivals):
         return chosen, Status.AMBIGUOUS, ["another formula of the same size fits as well but differs outside the data"]
-    if (
-        chosen.shape != "constant"
-        and evidence_bits(problem) - description_bits(chosen.formula, problem.columns) < SPARE_BITS
-    ):
-        return chosen, Status.AMBIGUOUS, ["there are too few rows to be sure of a formula this long"]
-    return chosen, chosen.status, []
+    return chosen, chosen.status, [chosen.doubt] if chosen.doubt else []
 
 
 def _stack(chosen: Candidate, status: Status, columns: int) -> tuple[Any, str]:

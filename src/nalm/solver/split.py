@@ -12,8 +12,9 @@ from itertools import islice
 
 import numpy as np
 
+from .calculus import Array
 from .forest import Forest, Trees
-from .formula import Array, Formula, Sum, total
+from .formula import Formula, Sum, total
 from .meet import Side, meet
 from .peel import Peels
 

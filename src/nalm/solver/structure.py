@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy import stats
 
-from .formula import Array, Formula, inputs
+from .calculus import Array
+from .formula import Formula, inputs
 from .problem import Problem
 
 STRUCTURE_LEVEL = 1e-5

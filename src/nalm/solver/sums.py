@@ -7,8 +7,9 @@ from fractions import Fraction
 
 import numpy as np
 
+from .calculus import Array
 from .combine import combinations, grid_sum
-from .formula import ONE, Array, Formula, Input, product
+from .formula import ONE, Formula, Input, product
 from .linear import snap, sparse_weights
 from .link import IDENTITY, usable_links
 from .problem import Problem

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .formula import Array
+from .calculus import Array
 from .solution import Solution
 
 if TYPE_CHECKING:

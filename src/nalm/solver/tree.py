@@ -8,8 +8,9 @@ from itertools import islice
 
 import numpy as np
 
+from .calculus import Array
 from .forest import Forest, Indices
-from .formula import ONE, Array, Formula, Sum, total
+from .formula import ONE, Formula, Sum, total
 from .meet import Side, View, affine, meet, plain, scaled, shifted
 from .peel import Peels
 from .problem import Problem

@@ -1,0 +1,91 @@
+"""How far the data decide for a formula: enough bits, numbers that are pinned down, no other formula that fits."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from .calculus import Array, evaluate, freedoms, gradients
+from .formula import Formula, inputs, real_constants, size
+from .problem import ROUNDING, Problem
+
+SPARE_BITS = 20.0
+"""How many bits of evidence must be left after paying for the formula's own description."""
+
+PINNED = 1e-2
+PINNED_UNDER_NOISE = 0.3
+"""How well predictions outside the data must be known if every number of the formula were free.
+
+Laws on float32 data measure below 1e-3, approximations of other functions above 1: a short formula with the right first
+Taylor coefficients reproduces a narrow range to the last digit, but its numbers trade against each other.
+"""
+
+
+def doubt(problem: Problem, formula: Formula) -> str:
+    """Why a formula that reproduces the data may still not be the law; empty if the data leave no doubt."""
+    if evidence_bits(problem, formula) - description_bits(problem, formula) < SPARE_BITS:
+        return "there are too few rows to be sure of a formula this long"
+    if not spread_elsewhere(problem, formula) < (PINNED_UNDER_NOISE if problem.noise else PINNED):
+        return "the data do not pin down the numbers in this formula: others predict differently elsewhere"
+    return ""
+
+
+def evidence_bits(problem: Problem, formula: Formula) -> float:
+    """How many bits the target pins down: for each distinct row, its spread over what rounding and noise leave open."""
+    height = float(np.max(np.abs(problem.y))) or 1.0
+    y = problem.y / height  # squares of very small numbers would vanish
+    spread = float(np.std(y))
+    floor = (ROUNDING + problem.noise) * np.maximum(np.abs(y), 1e-300)
+    read = sorted(inputs(formula))
+    distinct = np.unique(problem.X[:, read], axis=0, return_index=True)[1]
+    return float(np.sum(np.maximum(np.log2(spread / floor[distinct] + 1) - 2, 0)))
+
+
+def description_bits(problem: Problem, formula: Formula) -> float:
+    """About how many bits name a formula: which inputs, joined how, and each real constant to the noise."""
+    constant = -math.log2(ROUNDING + problem.noise)
+    symbol = math.log2(problem.columns + 2) + 2.5
+    return size(formula) * symbol + len(inputs(formula)) + constant * len(real_constants(formula))
+
+
+def spread_elsewhere(problem: Problem, formula: Formula) -> float:
+    """The relative standard deviation of predictions outside the data if every number of the formula were free.
+
+    Directions in which the numbers can move without any effect anywhere (another way to write the same function) do
+    not count, and neither does a number without effect on the data, such as an exponent of ±1.
+    """
+    value, moves = freedoms(formula, problem.X)
+    far_value, far_moves = freedoms(formula, stretched(problem))
+    with np.errstate(all="ignore"):
+        tolerance = problem.tolerance(gradients(formula, problem.X)[1])
+        design = np.nan_to_num(moves / tolerance[:, None], nan=0.0, posinf=0.0, neginf=0.0)
+        far = far_moves / np.abs(far_value)[:, None]
+        errors = (value - problem.y) / tolerance
+    length = np.linalg.norm(design, axis=0)
+    far = far[np.isfinite(far).all(axis=1)]
+    if not len(far):
+        return 0.0
+    free = length > 0
+    if free.sum() > problem.rows:
+        return math.inf
+    size_of, directions = np.linalg.svd(design[:, free] / length[free], full_matrices=False)[1:]
+    noise = max(0.3, float(np.sqrt(np.mean(np.nan_to_num(errors) ** 2))))
+    moved = (far[:, free] / length[free]) @ directions.T / np.maximum(size_of, 1e-15)
+    return noise * float(np.median(np.linalg.norm(moved, axis=1)))
+
+
+def stretched(problem: Problem, rows: int = 64) -> Array:
+    """Inputs beyond the data: some rows, every entry by its own factor."""
+    some = problem.X[:rows]
+    return np.asarray(some * np.random.default_rng(0).uniform(0.5, 3.0, some.shape))
+
+
+def agrees_elsewhere(problem: Problem, one: Formula, other: Formula, within: float = 1e-5) -> bool:
+    """Are two formulas that both fit the data the same function on inputs beyond the data?"""
+    far = stretched(problem)
+    a, b = evaluate(one, far), evaluate(other, far)
+    both = np.isfinite(a) & np.isfinite(b)
+    with np.errstate(all="ignore"):
+        gap = np.abs(a[both] - b[both]) / np.maximum(np.abs(a[both]), np.abs(b[both]))
+    return bool(np.median(np.nan_to_num(gap)) < within) if len(gap) else True
