@@ -13,23 +13,28 @@ import torch
 from torch import Tensor
 
 from nalm.rule.evidence import Evidence
+from nalm.rule.regression import solve
 from nalm.rule.track import Track
+
+DIVISOR = 0.5  # all coefficients of a row that divides, at the start
 
 
 def patterns(factors: int, grid: tuple[float, ...]) -> list[tuple[int, int]]:
     """How many exponents are 1 and how many -1, in the order in which they are tried.
 
-    Few factors first; one, which is a mere sum, last. A unit that can divide is tried on a quotient before a product.
+    Few factors first; one, which is a mere sum, last. A unit that can divide is tried on a quotient before a product,
+    and on each twice in a row, as quotients depend on their start.
 
     >>> patterns(3, (0, 1))
     [(2, 0), (3, 0), (2, 0), (3, 0), (1, 0)]
     >>> patterns(2, (-1, 0, 1))
-    [(1, 1), (2, 0), (0, 2), (1, 1), (2, 0), (0, 2), (1, 0), (0, 1)]
+    [(1, 1), (1, 1), (2, 0), (2, 0), (0, 2), (0, 2), (1, 0), (0, 1)]
     """
     several = [(n - d, d) for n in range(2, factors + 1) for d in (range(n + 1) if -1 in grid else [0])]
     several.sort(key=lambda p: (sum(p), abs(p[0] - p[1]) if -1 in grid else 0, p[1]))
-    one = [(1, 0), (0, 1)] if -1 in grid else [(1, 0)]
-    return [*several, *several, *one]
+    if -1 in grid:
+        return [*(p for p in several for _ in range(2)), (1, 0), (0, 1)]
+    return [*several, *several, (1, 0)]
 
 
 @dataclass(frozen=True)
@@ -56,6 +61,9 @@ class Factors:
         choices = torch.stack([self._exponents(*p) for p in self.patterns]).to(self.product.numbers)
         self.product.keep(which, "numbers", choices[attempt % len(choices)])
         self.product.keep(which, "snapped", torch.ones_like(self.product.snapped))
+        # a divisor that begins with equal coefficients does not pass through zero on data of one sign
+        divisor = (self.product.numbers < 0).any(-2).unsqueeze(-1)
+        self.rows.keep(which, "numbers", torch.where(divisor, DIVISOR, self.rows.numbers))
 
     def _exponents(self, up: int, down: int) -> Tensor:
         """Each output takes its own factors as long as there are any `(out, in)`."""
@@ -73,15 +81,15 @@ class Factors:
         return turn
 
     def balance(self, pace: float, ok: Tensor) -> None:
-        """Rows that feed one product are defined up to scale only: let their largest coefficients become equal.
+        """Let the largest coefficient of each row approach 1, as far as the products do not change.
 
-        With a sum above the scale of the product is free, too: then they become 1, and the sum makes up for it.
+        Rows that feed one product are defined up to scales which cancel in it. A sum above makes up for any scale.
         """
         size = self.rows.numbers.abs().amax(-1, keepdim=True).clamp(min=1e-12).log()  # (*runs, rows, 1)
         exponents = self.product.numbers
-        used = (exponents != 0).any(-2).to(size).unsqueeze(-1)
-        mean = (used * size).sum(-2, keepdim=True) / used.sum(-2, keepdim=True).clamp(min=1)
-        shift = -pace * used * (size - (mean if self.above is None else 0.0))
-        self.rows.keep(ok, "numbers", self.rows.numbers * shift.exp())
-        if self.above is not None:
+        shift = -pace * size * (exponents != 0).any(-2).to(size).unsqueeze(-1)
+        if self.above is None:
+            shift = shift - exponents.mT @ solve(exponents @ exponents.mT, exponents @ shift, 1e-12)
+        else:
             self.above.keep(ok, "numbers", self.above.numbers * (-(exponents @ shift)).mT.exp())
+        self.rows.keep(ok, "numbers", self.rows.numbers * shift.exp())
