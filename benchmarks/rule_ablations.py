@@ -55,11 +55,6 @@ def flat_information(_form: object, evidence: Any) -> Tensor:
     return torch.ones_like(evidence.y)
 
 
-def never_turned(_pair: object, _evidence: object, begins: Tensor) -> Tensor:
-    """No run's first row is turned."""
-    return torch.zeros_like(begins)
-
-
 class _NoEinsum:
     """Torch with another einsum, for the curvature between outputs."""
 
@@ -73,7 +68,6 @@ STACK: dict[str, tuple[Settings | None, Change]] = {
     "no curvature between outputs": (None, lambda: patch(f"{JOINT}.torch", _NoEinsum())),
     "no trust region": (Settings(trust=1e9), nullcontext),
     "no balance of rows": (Settings(balance=0.0), nullcontext),
-    "no sign start": (None, lambda: patch("nalm.rule.factors.Factors.orient", never_turned)),
     "no caution at the start": (None, lambda: patch(f"{JOINT}.CAUTION", 0.0)),
     "no snap (judged by test error)": (Settings(snap=False), nullcontext),
     "curvature x 0.5": (None, lambda: curvature_times(0.5)),

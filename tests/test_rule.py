@@ -96,7 +96,7 @@ def test_step_of_a_stack_is_the_factored_gauss_newton_step() -> None:
 
     settings = Settings(trust=1e9, balance=0.0, snap=False, memory=0.0)
     optimiser = LocalGaussNewton(net, settings=settings)
-    go_on(optimiser, double, range(2))  # finds the pair, opens both exponents, turns a row if need be
+    go_on(optimiser, double, range(2))  # finds the pair and opens both exponents
     w = optimiser.tracks[0].numbers.clone()
     go_on(optimiser, double, range(2, 3))
     x, t = double(2)

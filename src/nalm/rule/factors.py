@@ -12,7 +12,6 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from nalm.rule.evidence import Evidence
 from nalm.rule.regression import solve
 from nalm.rule.track import Track
 
@@ -70,15 +69,6 @@ class Factors:
         out, inputs = self.product.numbers.shape[-2:]
         row = torch.tensor([1.0] * up + [-1.0] * down + [0.0] * (inputs - up - down))
         return torch.stack([row.roll(o * (up + down)) for o in range(out)])
-
-    def orient(self, evidence: Evidence, begins: Tensor) -> Tensor:
-        """Where an attempt begins, a product with the wrong sign is put right by turning one row; where it was."""
-        wrong = (evidence.y * evidence.implied).mean(-1).sum(-1) < 0
-        turn = begins & wrong
-        first = self.product.numbers.abs().sum(-2).argmax(-1)  # (*runs,)
-        sign = 1 - 2 * torch.nn.functional.one_hot(first, self.rows.numbers.shape[-2]).to(self.rows.numbers)
-        self.rows.keep(turn, "numbers", self.rows.numbers * sign.unsqueeze(-1))
-        return turn
 
     def balance(self, pace: float, ok: Tensor) -> None:
         """Let the largest coefficient of each row approach 1, as far as the products do not change.

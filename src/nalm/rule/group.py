@@ -24,7 +24,7 @@ ROUNDING = 8.0  # units of rounding; on narrow ranges a wrong grid point may be 
 REDRAW_STREAM = 0x5EED00
 SMOOTH = 0.95  # of the running mean of the loss's logarithm
 PROGRESS = 0.2  # a smaller decrease of it is none
-SEARCH = ("attempt", "since", "seeds", "level", "best", "idle")
+SEARCH = ("attempt", "seeds", "level", "best", "idle")
 Evaluate = Callable[[Sequence[Watched]], Tensor]
 
 
@@ -60,7 +60,6 @@ class Group:
         started: whether the units have been seen at work.
         factors: products of sums among them.
         attempt: which attempt each run is in `(*runs,)`.
-        since: steps since that attempt began `(*runs,)`.
         seeds: of the redraws `(*runs,)`.
         level: running mean of the loss's logarithm in this attempt `(*runs,)`.
         best: the lowest level that counted as progress `(*runs,)`.
@@ -68,7 +67,6 @@ class Group:
     """
 
     attempt: Tensor
-    since: Tensor
     seeds: Tensor
     level: Tensor
     best: Tensor
@@ -89,11 +87,8 @@ class Group:
         evidence = {id(track): told for track, _, told in seen}
         fixed = {id(pair.product) for pair in self.factors}
         movers = [t for t in tracks if id(t) not in fixed]
-        turned = torch.zeros_like(batch.ok)
-        for pair in self.factors:
-            turned = turned | pair.orient(evidence[id(pair.product)], batch.ok & (self.since == 0))
         loss, done = self._settle(movers, tracks, batch)
-        self._move(movers, evidence, batch, batch.ok & ~done & ~turned)
+        self._move(movers, evidence, batch, batch.ok & ~done)
         for pair in self.factors:
             pair.balance(self.settings.balance, batch.ok)
         self._again(movers, batch)
@@ -103,7 +98,7 @@ class Group:
         numbers, self.started = tracks[0].numbers, True
         self.factors = find_factors(tracks, watched)
         self.attempt = torch.zeros(tracks[0].unit.runs, dtype=torch.int64, device=numbers.device)
-        self.since, self.idle = torch.zeros_like(self.attempt), torch.zeros_like(self.attempt)
+        self.idle = torch.zeros_like(self.attempt)
         self.level = torch.zeros_like(self.attempt, dtype=torch.float64)
         self.best = torch.full_like(self.level, torch.inf)
         # a run's redraws depend on its own first weights only, not on who shares its cohort
@@ -114,7 +109,7 @@ class Group:
     def _again(self, movers: Sequence[Track], batch: Batch) -> None:
         """Begin a new attempt where the loss has ceased to fall and no grid point was found; later ones wait longer."""
         now = batch.loss.detach().double().clamp(min=1e-300).log()
-        level = torch.where(self.since == 0, now, SMOOTH * self.level + (1 - SMOOTH) * now)
+        level = torch.where(self.best.isinf(), now, SMOOTH * self.level + (1 - SMOOTH) * now)
         fell = level < self.best - PROGRESS
         solved = movers[0].snapped.all(-1)
         idle = torch.where(fell | solved, 0, self.idle + 1)
@@ -123,7 +118,6 @@ class Group:
         self.level = torch.where(batch.ok, level, self.level)
         self.best = torch.where(stuck, torch.inf, torch.where(batch.ok & fell, level, self.best))
         self.idle = torch.where(stuck, 0, torch.where(batch.ok, idle, self.idle))
-        self.since = torch.where(stuck, 0, self.since + batch.ok)
         if not bool(stuck.any()):
             return
         self.attempt = self.attempt + stuck
