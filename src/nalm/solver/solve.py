@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
+from threadpoolctl import ThreadpoolController
 
 from .approximate import approximations
 from .certainty import agrees_elsewhere
@@ -55,9 +58,10 @@ def solve(
     if like is not None:
         from .like import fill
 
-        return fill(like, problem, tuple(labels), began)
+        with one_thread():
+            return fill(like, problem, tuple(labels), began)
     used, columns, notes = set_aside(problem, labels)
-    with np.errstate(all="ignore"):
+    with one_thread(), np.errstate(all="ignore"):
         used, tried, chosen, status, more = _searched(used, EFFORTS[effort], noise is None, report)
     tried = [replace(c, formula=renumbered(c.formula, columns)) for c in tried]
     chosen = replace(chosen, formula=renumbered(chosen.formula, columns))
@@ -66,6 +70,15 @@ def solve(
         chosen.backward_error, problem.rows, used.noise, chosen.constants, (*notes, *more, *([why] if why else []))
     )
     return Solution(chosen, status, evidence, tuple(labels), tuple(tried), unit, time.perf_counter() - began)
+
+
+_linear_algebra = cache(ThreadpoolController)  # looks for the libraries on first use, when all of them are loaded
+
+
+def one_thread() -> AbstractContextManager[Any]:
+    """The matrices here are small: several threads gain nothing, and where cores are busy they wait for each other."""
+    limits: AbstractContextManager[Any] = _linear_algebra().limit(limits=1, user_api="blas")
+    return limits
 
 
 def _searched(problem: Problem, effort: Effort, noisy: bool, report: Callable[[str], None]) -> Outcome:
