@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import rule_ablations
+import rule_beyond
+import rule_cost
 import rule_networks
 import torch
 from rule_tasks import run, single, stack
@@ -54,9 +56,9 @@ def _single(unit: str, task: SingleModule) -> Row:
 def two_layer() -> list[Row]:
     """Section 3: product of two overlapping sums of 25 of 100 inputs, and more hidden units than needed."""
     rows = []
-    for hidden, seeds in ((2, FRESH), (3, range(100, 104)), (6, range(100, 104)), (10, range(100, 104))):
+    for hidden in (2, 3, 6, 10):
         for label, (train, test) in RANGES.items():
-            result = run(stack(100, hidden), TwoLayer(train, test), seeds, 3000, 25)
+            result = run(stack(100, hidden), TwoLayer(train, test), FRESH, 3000, 25)
             rows.append({"hidden": hidden, "data": label} | result)
             print(rows[-1], flush=True)
     return rows
@@ -77,15 +79,15 @@ def held_out() -> list[Row]:
         for label in ("U[-2,2)", "U[1,2)", "U[1.1,1.2)", "U[-20,-10)"):
             task = TwoLayer(*RANGES[label], size=size, overlap=overlap)
             row = {"family": f"product of two sums of {size}, {overlap} shared", "case": label}
-            rows.append(row | run(stack(100, 2), task, range(100, 104), 2000, 25))
+            rows.append(row | run(stack(100, 2), task, FRESH, 2000, 25))
             print(rows[-1], flush=True)
     for label, (train, test) in RANGES.items():
         row = {"family": "(a+b)(a+b+c+d), 4 inputs", "case": label}
-        rows.append(row | run(stack(4, 2), FourInputs(train, test), range(100, 110), 1000, 25))
+        rows.append(row | run(stack(4, 2), FourInputs(train, test), FRESH, 1000, 25))
     for label in ("U[-2,2)", "U[1,2)", "U[1.1,1.2)", "U[-20,-10)"):
         task = TwoLayer(*RANGES[label], size=10, overlap=3, count=3)
         row = {"family": "product of three sums of 10, 3 hidden units", "case": label}
-        rows.append(row | run(stack(100, 3), task, range(100, 104), 2500, 50))
+        rows.append(row | run(stack(100, 3), task, FRESH, 2500, 25))
         print(rows[-1], flush=True)
     return rows
 
@@ -95,9 +97,10 @@ PARTS: dict[str, Callable[[], list[Row]]] = {
     "two_layer": two_layer,
     "held_out": held_out,
     "networks": rule_networks.networks,
+    "beyond": rule_beyond.beyond,
     "drift": rule_ablations.drift,
     "ablations": rule_ablations.ablations,
-    "cost": rule_ablations.cost,
+    "cost": rule_cost.cost,
 }
 
 

@@ -1,26 +1,23 @@
-"""What each ingredient of the rule is worth, what drifting inputs do to it, and what a step costs."""
+"""What each ingredient of the rule is worth, and what drifting inputs do to it."""
 
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any
 from unittest.mock import patch
 
 import torch
-from rule_tasks import Data, run, single, stack
+from rule_tasks import Data, run, single, stack, ten
 from torch import Tensor
 
-from nalm.rule import LocalGaussNewton, Settings
+from nalm.rule import Settings
 from nalm.rule import curvature as curvature_module
 from nalm.studies.division import OTHERS
 from nalm.tasks.arithmetic import RANGES, SingleModule
-from nalm.tasks.division import Division
 from nalm.tasks.two_layer import TwoLayer
 from nalm.uniforms import uniforms
-from nalm.unit import Unit
 
 Row = dict[str, Any]
 Change = Callable[[], Any]
@@ -105,37 +102,23 @@ def ablations() -> list[Row]:
     for label, (settings, change) in PRODUCT.items():
         for op in ("mul", "div"):
             with change():
-                done = {name: _ten(op, *parts, settings) for name, parts in {**RANGES, **OTHERS}.items()}
-            rows.append({"task": f"{op}, 10 inputs", "variant": label} | _sum(done))
-    for noise in (0.01, 0.1):
+                rows.append({"task": f"{op}, 10 inputs", "variant": label} | _everywhere(op, settings))
+    for size in (1, 4, 16, 1000):
         for op in ("mul", "div"):
-            done = {name: _ten(op, *parts, None, noise) for name, parts in {**RANGES, **OTHERS}.items()}
-            rows.append({"task": f"{op}, 10 inputs", "variant": f"label noise {noise:.0%} of sd"} | _sum(done))
-    for size in (1, 4, 16):
-        for op in ("mul", "div"):
-            done = {name: _ten(op, *parts, None, size=size) for name, parts in {**RANGES, **OTHERS}.items()}
-            rows.append({"task": f"{op}, 10 inputs", "variant": f"batches of {size}"} | _sum(done))
+            label = f"batches of {size}"
+            rows.append({"task": f"{op}, 10 inputs", "variant": label} | _everywhere(op, size=size))
     return rows
+
+
+def _everywhere(op: str, settings: Settings | None = None, size: int = 128) -> Row:
+    parts = {**RANGES, **OTHERS}
+    return _sum({name: ten(op, *part, range(3), 300, settings, size) for name, part in parts.items()})
 
 
 def _sum(done: dict[str, Row]) -> Row:
     failed = [f"{name} ({d['solved']}/{d['runs']})" for name, d in done.items() if d["solved"] < d["runs"]]
     total = {key: sum(d[key] for d in done.values()) for key in ("solved", "runs", "on_grid")}
     return {**total, "last_step": max(d["last_step"] or 0 for d in done.values()), "failed": failed}
-
-
-def _ten(op: str, train: Any, test: Any, settings: Settings | None, noise: float = 0.0, size: int = 128) -> Row:
-    task = Division(train, test, inputs=10) if op == "div" else SingleModule(train, test, op, 10)
-
-    def batch(data: Data, step: int) -> tuple[Tensor, Tensor]:
-        x, t = data.draw(task.train, 0, step, size)
-        if noise:
-            u = uniforms(data.seeds, 4, step, tuple(t.shape[1:]))
-            t = t + noise * t.std(-1, keepdim=True) * torch.special.ndtri(u.clamp(min=1e-7))
-        return x, t
-
-    unit = "NRU" if op == "div" else "NMU"
-    return run(single(unit, 10), task, range(3), 1000, 10, settings, batch)
 
 
 def drift() -> list[Row]:
@@ -168,41 +151,3 @@ _DRIFTS: dict[str, Callable[[Tensor, int], Tensor]] = {
         (1 + u) * 10 ** (4 * uniforms(7, 0, k, (u.shape[-2], 1)).double() - 2)
     ),
 }
-
-
-def cost() -> list[Row]:
-    """Microseconds per run and step, beside plain batched Adam on the same unit; the machine was shared."""
-    rows = []
-    cases: list[tuple[str, Callable[[int], Unit], int]] = [
-        ("NMU, 2 inputs", single("NMU", 2), 225),
-        ("NMU, 10 inputs", single("NMU", 10), 225),
-        ("NAU, 100 inputs", single("NAU", 100), 45),
-        ("NAU to NMU, 100-2-1", stack(100, 2), 45),
-    ]
-    for label, make, runs in cases:
-        times = {name: _timed(make(runs), runs, name == "rule") for name in ("adam", "rule")}
-        rows.append({"case": label, "runs": runs} | times)
-    return rows
-
-
-def _timed(unit: Unit, runs: int, by_rule: bool, steps: int = 20) -> float:
-    optimiser: Any = LocalGaussNewton(unit) if by_rule else torch.optim.Adam(unit.parameters())
-    x = 1 + uniforms(torch.arange(runs), 0, 0, (unit.in_features, 128))
-    t = x[:, :1] * x[:, 1:2]
-
-    def closure() -> tuple[Tensor, Tensor]:
-        output = unit.compute(x).mT
-        return output, (output - t.mT).square().mean((-2, -1))
-
-    def adam() -> None:
-        optimiser.zero_grad()
-        closure()[1].sum().backward()  # type: ignore[no-untyped-call]
-        optimiser.step()
-        unit.project_()
-
-    best = math.inf
-    for _ in range(steps):
-        began = time.perf_counter()
-        optimiser.step(closure) if by_rule else adam()
-        best = min(best, time.perf_counter() - began)
-    return round(1e6 * best / runs, 1)

@@ -15,6 +15,8 @@ from nalm.distribution import Distribution
 from nalm.rule import Settings
 from nalm.rule.cohort import train_cohort
 from nalm.task import Task
+from nalm.tasks.arithmetic import SingleModule
+from nalm.tasks.division import Division
 from nalm.uniforms import Stream, uniforms
 from nalm.unit import Unit
 
@@ -50,8 +52,12 @@ def run(
     every: int,
     settings: Settings | None = None,
     batch: Callable[[Data, int], tuple[Tensor, Tensor]] | None = None,
+    stop: bool = True,
 ) -> dict[str, Any]:
-    """Train one cohort, one run per seed; how many runs solve the task by its criterion, and when they first did."""
+    """Train one cohort, one run per seed; how many runs solve the task by its criterion, and when they first did.
+
+    Unless `stop` is false training ends when all are solved; otherwise being solved at the very end counts.
+    """
     data = Data(task, torch.tensor(list(seeds)))
     unit = make(len(seeds))
     unit.reset_parameters(data.seeds)
@@ -64,7 +70,8 @@ def run(
         return error < threshold
 
     draw = data.batch if batch is None else lambda step: batch(data, step)
-    trained = train_cohort(unit, draw, steps, evaluate, every, lambda good: bool(good.all()), settings)
+    enough = (lambda good: bool(good.all())) if stop else None
+    trained = train_cohort(unit, draw, steps, evaluate, every, enough, settings)
     solved = trained.marks[-1][1]
     first = [_first(trained.marks, r) for r in range(len(seeds)) if solved[r]]
     whole = [unit[r].on_grid() for r in range(len(seeds))]
@@ -91,3 +98,38 @@ def single(name: str, inputs: int) -> Callable[[int], Unit]:
 def stack(inputs: int, hidden: int, top: str = "NMU") -> Callable[[int], Unit]:
     """A maker of cohorts of a product of sums."""
     return lambda runs: nalm.Chain(nalm.NAU(inputs, hidden, (runs,)), getattr(nalm, top)(hidden, 1, (runs,)))
+
+
+def ten(
+    op: str,
+    train: Any,
+    test: Any,
+    seeds: Sequence[int],
+    steps: int,
+    settings: Settings | None = None,
+    size: int = BATCH,
+) -> dict[str, Any]:
+    """A product (NMU) or quotient (NRU) of two of ten inputs."""
+    task = _ten(op, train, test)
+    return run(
+        single(_UNITS[op], 10), task, seeds, steps, 10, settings, lambda d, step: d.draw(task.train, 0, step, size)
+    )
+
+
+def noisy_ten(op: str, train: Any, test: Any, noise: float) -> dict[str, Any]:
+    """The same with normal noise on every label, in proportion to the deviation of the batch's targets."""
+    task = _ten(op, train, test)
+
+    def batch(data: Data, step: int) -> tuple[Tensor, Tensor]:
+        x, t = data.batch(step)
+        u = uniforms(data.seeds, 4, step, tuple(t.shape[1:]))
+        return x, t + noise * t.std(-1, keepdim=True) * torch.special.ndtri(u.clamp(min=1e-7))
+
+    return run(single(_UNITS[op], 10), task, range(100, 110), 200, 10, None, batch, stop=False)
+
+
+def _ten(op: str, train: Any, test: Any) -> SingleModule:
+    return Division(train, test, inputs=10) if op == "div" else SingleModule(train, test, op, 10)
+
+
+_UNITS = {"mul": "NMU", "div": "NRU"}

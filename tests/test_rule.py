@@ -169,10 +169,11 @@ def test_several_outputs() -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize(("cell", "start"), [("NMU", 1.0), ("NAU", 0.0)])
-def test_one_cell_used_many_times(cell: str, start: float, seed: int) -> None:
+@pytest.mark.parametrize("low", [1.0, -2.0])
+def test_one_cell_used_many_times(cell: str, start: float, low: float, seed: int) -> None:
     fold = nalm.Fold(getattr(nalm, cell)(2, 1, seed=seed), start=start)
     combine = torch.prod if cell == "NMU" else torch.sum
-    train(fold, batches(lambda x: combine(x, -1, keepdim=True), 5, 1.0, 2.0), 120)
+    train(fold, batches(lambda x: combine(x, -1, keepdim=True), 5, low, 2.0), 150)
     assert fold.cell.W.tolist() == [[1, 1]]
 
 
@@ -219,12 +220,83 @@ def test_losses(loss: Callable[[Tensor, Tensor], Tensor]) -> None:
 
 def test_cross_entropy_above_a_readout() -> None:
     torch.manual_seed(0)
-    model = nn.Sequential(nalm.NRU(3, 1, seed=0), nn.Linear(1, 16), nn.Tanh(), nn.Linear(16, 5))
-    draw = batches(lambda x: (x[:, 0] * x[:, 1] / 1.5).long().clamp(0, 4), 3, 1.0, 3.0, 128)
-    train(model, draw, 250, nn.functional.cross_entropy, base=lambda p: torch.optim.Adam(p, 1e-2))
-    a, b, c = model[0].W.abs().tolist()[0]
-    assert min(a, b) > 0.8
-    assert c < 0.15
+    model = nn.Sequential(nalm.NRU(3, 1, seed=0), nn.Linear(1, 32), nn.Tanh(), nn.Linear(32, 5))
+    draw = batches(lambda x: (5 * (x[:, 0] * x[:, 1] - 1) / 3).long(), 3, 1.0, 2.0, 128)
+    train(model, draw, 350, nn.functional.cross_entropy, base=lambda p: torch.optim.Adam(p, 3e-2))
+    assert model[0].W.tolist() == [[1, 1, 0]]
+
+
+def test_a_separable_class_does_not_drive_coefficients_to_infinity() -> None:
+    unit = nalm.NAU(3, 3, seed=0)
+    optimiser = train(unit, batches(lambda x: x.argmax(1), 3), 60, nn.functional.cross_entropy)
+    assert float(optimiser.tracks[0].numbers.abs().max()) <= 8
+    assert (unit.W.diagonal() > 0.9).all()
+
+
+@pytest.mark.parametrize("unit", ["NMU", "NRU", "NMRU"])
+def test_parity_is_solved_by_signs_alone(unit: str) -> None:
+    model = getattr(nalm, unit)(12, 1, seed=0)
+    draw = batches(lambda x: x[:, 1::2].prod(1, keepdim=True), 12, -1.0, 1.0)
+
+    def signs(step: int) -> tuple[Tensor, Tensor]:
+        x = draw(step)[0].sign()
+        return x, x[:, 1::2].prod(1, keepdim=True)
+
+    train(model, signs, 3)
+    assert model.form.read(model).tolist() == [[0, 1] * 6]
+
+
+def test_flipped_signs_are_not_explained_away() -> None:
+    unit = nalm.NMU(4, 1, seed=0)
+    draw = batches(first_times_second, 4, -1.0, 1.0)
+
+    def flipped(step: int) -> tuple[Tensor, Tensor]:
+        x = draw(step)[0].sign()
+        return x, first_times_second(x) * torch.where(torch.arange(64) % 8 == 0, -1.0, 1.0).unsqueeze(-1)
+
+    assert not train(unit, flipped, 40).tracks[0].snapped.any()
+
+
+@pytest.mark.parametrize("unit", ["NMU", "NRU"])
+def test_label_noise_on_data_through_zero(unit: str) -> None:
+    model = getattr(nalm, unit)(4, 1, seed=0)
+    power = -1 if unit == "NRU" else 1
+
+    def draw(step: int) -> tuple[Tensor, Tensor]:
+        generator = torch.Generator().manual_seed(step)
+        x = 4 * torch.rand(128, 4, generator=generator) - 2
+        target = x[:, :1] * x[:, 2:3] ** power
+        return x, target + 0.3 * target.std() * torch.randn(128, 1, generator=generator)
+
+    train(model, draw, 60)
+    assert model.W.tolist() == [[1, 0, power, 0]]
+
+
+@pytest.mark.parametrize("unit", ["NMU", "NRU", "NMRU"])
+def test_inputs_that_are_zero_now_and_then(unit: str) -> None:
+    model = getattr(nalm, unit)(3, 1, seed=0)
+    draw = batches(first_times_second, 3, 0.0, 4.0)
+
+    def whole(step: int) -> tuple[Tensor, Tensor]:
+        x = draw(step)[0].floor()
+        return x, first_times_second(x)
+
+    train(model, whole, 40)
+    assert model.form.read(model).tolist() == [[1, 1, 0]]
+
+
+def test_quotient_of_learned_sums() -> None:
+    net = nalm.Chain(nalm.NAU(5, 2, seed=2), nalm.NRU(2, 1, seed=2))
+    train(net, batches(lambda x: (x[:, :1] + x[:, 1:2]) / (x[:, 1:2] + x[:, 3:4]), 5, 1.0, 2.0, 128), 350)
+    a, b, c = (nalm.read(net).symbols[i] for i in (0, 1, 3))
+    assert (nalm.read(net).sympy - (a + b) / (b + c)).simplify() == 0
+
+
+def test_three_learned_layers() -> None:
+    net = nalm.Chain(nalm.NAU(4, 3, seed=0), nalm.NMU(3, 1, seed=0), nalm.NAU(1, 1, seed=0))
+    train(net, batches(lambda x: -(x[:, :1] + x[:, 1:2]) * (x[:, 1:2] + x[:, 2:3]), 4, 1.0, 2.0, 128), 200)
+    a, b, c = (nalm.read(net).symbols[i] for i in range(3))
+    assert (nalm.read(net).sympy + (a + b) * (b + c)).expand() == 0
 
 
 @pytest.mark.parametrize("op", ["mul", "div"])
@@ -309,10 +381,11 @@ def models() -> list[nn.Module]:
         nalm.NMRU(4, 1, seed=0),
         nalm.Chain(nalm.NAU(6, 3, seed=0), nalm.NMU(3, 1, seed=0)),
         nn.Sequential(nn.Linear(6, 4), nn.Softplus(), nalm.NRU(4, 1, seed=0), nn.Linear(1, 1)),
+        nalm.Chain(nalm.NAU(6, 3, seed=0), nalm.NRU(3, 2, seed=0), nalm.NAU(2, 1, seed=0)),
     ]
 
 
-@pytest.mark.parametrize("which", range(3))
+@pytest.mark.parametrize("which", range(4))
 def test_resumes_bit_for_bit(which: int, tmp_path: object) -> None:
     inputs = 4 if which == 0 else 6
     draw = batches(lambda x: x[:, :1] * (x[:, 1:2] + x[:, 3:4]), inputs, 1.0, 2.0, 16)

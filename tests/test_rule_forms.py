@@ -6,7 +6,7 @@ import pytest
 import torch
 
 import nalm
-from nalm.form import Sum, nearest
+from nalm.form import Form, Product, Sum, nearest
 from nalm.rule.parts import is_ruled
 from nalm.units.classic import ProductUnit
 
@@ -54,3 +54,13 @@ def test_nearest_takes_the_closest_grid_value() -> None:
 def test_a_unit_with_a_weight_its_form_does_not_know_is_not_ruled() -> None:
     assert is_ruled(nalm.NMRU(2, 1))
     assert not is_ruled(nalm.NMRU(2, 1, gate=True))
+
+
+@pytest.mark.parametrize("form", [Sum(), Product(), Product(signed=False)])
+def test_slopes_are_the_derivatives(form: Form) -> None:
+    generator = torch.Generator().manual_seed(0)
+    numbers = 3 * torch.rand(2, 3, dtype=torch.float64, generator=generator) - 1.5
+    x = torch.randn(3, 40, dtype=torch.float64, generator=generator)
+    whole = torch.autograd.functional.jacobian(lambda w: form.smooth(w, x), numbers)  # (out, samples, out, in)
+    own = torch.stack([whole[o, :, o].mT for o in range(2)])
+    torch.testing.assert_close(form.slopes(numbers, x), own)

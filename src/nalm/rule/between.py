@@ -12,17 +12,13 @@ from nalm.rule.joint import joint_share, propose
 from nalm.rule.track import Fit, Track
 
 ENOUGH = 128  # samples for a correlation of their own; smaller batches are averaged
-FOLLOW = 0.05  # largest change of a number per step that layers below can follow
+FOLLOW = 0.05  # largest change of a number per step that the neighbours can follow
 RESCALE = 0.05  # share of a row's (logarithmic) distance to scale 1 that is removed per step
 ARRIVED = 0.02  # distance to the grid from which a row is held on it
 
 
-def learn_between(track: Track, evidence: Evidence, ok: Tensor, learned: bool) -> None:
-    """One step: along the data, towards the grid, or none where the grid is held.
-
-    Args:
-        learned: whether layers below the unit learn too.
-    """
+def learn_between(track: Track, evidence: Evidence, ok: Tensor) -> None:
+    """One step: along the data, towards the grid, or none where the grid is held."""
     s = track.settings
     fit = track.fit(evidence, ok, intercept=True)
     goal = aim(track.numbers, track.grid)
@@ -32,9 +28,7 @@ def learn_between(track: Track, evidence: Evidence, ok: Tensor, learned: bool) -
     held = track.snapped & ~released
     near = (doubt < s.explains) & s.snap
     glide = torch.cat([s.glide * (goal - track.numbers), torch.zeros_like(fit.change[..., -1:])], -1)
-    data = s.slow * _data_step(track, fit, evidence, ok)
-    if learned:
-        data = _calm(track, data)
+    data = _calm(track, s.slow * _data_step(track, fit, evidence, ok))
     step = torch.where(near.unsqueeze(-1), glide, data)
     track.move(torch.where(held.unsqueeze(-1), 0.0, step), ok)
     arrived = near & ((track.numbers - goal).abs().amax(-1) < ARRIVED)
@@ -81,7 +75,7 @@ def _share(track: Track, name: str, a: Tensor, b: Tensor, weight: Tensor, ok: Te
 
 
 def _calm(track: Track, step: Tensor) -> Tensor:
-    """A step that layers below can follow, and that does not drift along the scale which they can absorb."""
+    """A step that the neighbours can follow, and that does not drift along the scale which they can absorb."""
     step = step * (FOLLOW / step[..., :-1].abs().amax(-1, keepdim=True).clamp(min=FOLLOW))
     size = track.numbers.abs().amax(-1, keepdim=True).clamp(min=1e-3)
     pull = track.numbers * (size.pow(-RESCALE) - 1)

@@ -63,7 +63,7 @@ class Group:
         seeds: of the redraws `(*runs,)`.
         level: running mean of the loss's logarithm in this attempt `(*runs,)`.
         best: the lowest level that counted as progress `(*runs,)`.
-        idle: steps without progress, or 0 while a grid point is held `(*runs,)`.
+        idle: steps without progress, or 0 while a grid point is held that the free numbers agree with `(*runs,)`.
     """
 
     attempt: Tensor
@@ -87,11 +87,11 @@ class Group:
         evidence = {id(track): told for track, _, told in seen}
         fixed = {id(pair.product) for pair in self.factors}
         movers = [t for t in tracks if id(t) not in fixed]
-        loss, done = self._settle(movers, tracks, batch)
+        loss, done, held = self._settle(movers, tracks, batch)
         self._move(movers, evidence, batch, batch.ok & ~done)
         for pair in self.factors:
             pair.balance(self.settings.balance, batch.ok)
-        self._again(movers, batch)
+        self._again(movers, batch, held)
         return loss
 
     def _begin(self, tracks: Sequence[Track], watched: Sequence[Watched]) -> None:
@@ -106,13 +106,12 @@ class Group:
         for pair in self.factors:
             pair.open(self.attempt, self.attempt == 0)
 
-    def _again(self, movers: Sequence[Track], batch: Batch) -> None:
-        """Begin a new attempt where the loss has ceased to fall and no grid point was found; later ones wait longer."""
+    def _again(self, movers: Sequence[Track], batch: Batch, held: Tensor) -> None:
+        """Begin a new attempt where the loss has ceased to fall and no grid point is held; later ones wait longer."""
         now = batch.loss.detach().double().clamp(min=1e-300).log()
         level = torch.where(self.best.isinf(), now, SMOOTH * self.level + (1 - SMOOTH) * now)
         fell = level < self.best - PROGRESS
-        solved = movers[0].snapped.all(-1)
-        idle = torch.where(fell | solved, 0, self.idle + 1)
+        idle = torch.where(fell | held, 0, self.idle + 1)
         kinds = max([ROUND, *(len(pair.patterns) for pair in self.factors)])
         stuck = batch.ok & (idle > self.settings.attempt * (1 + self.attempt // kinds))
         self.level = torch.where(batch.ok, level, self.level)
@@ -126,6 +125,7 @@ class Group:
             u = uniforms(self.seeds, REDRAW_STREAM + index, self.attempt[..., None, None, None], (out, inputs))
             bound = min(0.5, glorot_bound(Fan(inputs, out)))
             track.keep(stuck, "numbers", bound * (2 * u.to(track.numbers) - 1))
+            track.keep(stuck, "snapped", torch.zeros_like(track.snapped))
         for pair in self.factors:
             pair.open(self.attempt, stuck)
 
@@ -164,11 +164,12 @@ class Group:
     def _outputs(batch: Batch) -> int:
         return batch.output.shape[-1] if batch.output.dim() > batch.loss.dim() + 1 else 1
 
-    def _settle(self, movers: Sequence[Track], tracks: Sequence[Track], batch: Batch) -> tuple[Tensor, Tensor]:
+    def _settle(self, movers: Sequence[Track], tracks: Sequence[Track], batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
         """Try the grid on the batch: one more forward pass. Gradients are always taken at the free numbers.
 
         Returns:
-            The loss of what the units hold, and the runs in which there is nothing left to learn.
+            The loss of what the units hold, the runs in which there is nothing left to learn, and those whose free
+            numbers agree with the grid: where they are far worse, they are lost, and the grid point may be anything.
         """
         s = self.settings
         tried = [Watched(t.unit, t.form, t.rounded, torch.ones_like(t.snapped)) for t in tracks]
@@ -183,7 +184,11 @@ class Group:
         for track in movers:
             track.keep(batch.ok & done, "numbers", track.rounded)
             track.keep(batch.ok, "snapped", snapped.unsqueeze(-1).expand_as(track.snapped))
-        return torch.where(movers[0].snapped.all(-1), rounded, free).to(batch.loss.dtype), done
+        return (
+            torch.where(movers[0].snapped.all(-1), rounded, free).to(batch.loss.dtype),
+            done,
+            snapped & (done | ~take),
+        )
 
     def _alive(self, track: Track) -> Tensor:
         """Whether no row in use is all zero: that would end all learning through it."""

@@ -127,7 +127,7 @@ class LocalGaussNewton:
                 if len(one.uses) == 1 and not one.uses[0].learned and same_memory(one.uses[0].y, output):
                     track.direct(known, learn_signs(track, known, ok), ok)
                 elif self._absorbing:
-                    learn_between(track, known, ok, any(use.learned for use in one.uses))
+                    learn_between(track, known, ok)
                 else:
                     track.stacked = True
                     stacked.append((track, one, known))

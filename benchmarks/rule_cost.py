@@ -1,0 +1,67 @@
+"""What a step costs beside Adam on the same model: batches of 128, one thread."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from rule_networks import Encoder
+from rule_tasks import single, stack
+from torch import Tensor, nn
+
+import nalm
+from nalm.rule import LocalGaussNewton
+from nalm.uniforms import uniforms
+
+Row = dict[str, Any]
+STEPS = 60  # the best of so many is reported, as the machine is shared
+
+
+def encoded(runs: int) -> nn.Module:
+    """An encoder of four scalars below a unit."""
+    return nn.Sequential(Encoder(range(runs)), nalm.NRU(4, 1, (runs,)))
+
+
+CASES: list[tuple[str, Callable[[int], nn.Module], int, int]] = [
+    ("NMU, 2 inputs", single("NMU", 2), 2, 225),
+    ("NMU, 10 inputs", single("NMU", 10), 10, 225),
+    ("NAU, 100 inputs", single("NAU", 100), 100, 45),
+    ("NAU to NMU, 100-2-1", stack(100, 2), 100, 45),
+    ("encoder (16-32-32-1, used 4 times) below an NRU", encoded, 4, 25),
+]
+
+
+def cost() -> list[Row]:
+    """Microseconds per run and step, alone and in a cohort."""
+    rows = []
+    for label, make, inputs, most in CASES:
+        for runs in (1, most):
+            times = {name: _timed(make(runs), inputs, runs, name == "rule") for name in ("adam", "rule")}
+            rows.append({"case": label, "runs": runs} | times)
+            print(rows[-1], flush=True)
+    return rows
+
+
+def _timed(model: nn.Module, inputs: int, runs: int, by_rule: bool) -> float:
+    optimiser: Any = LocalGaussNewton(model) if by_rule else torch.optim.Adam(model.parameters())
+    x = 1 + uniforms(torch.arange(runs), 0, 0, (128, inputs))
+    t = x[..., :1] * x[..., 1:2]
+
+    def closure() -> tuple[Tensor, Tensor]:
+        output = model(x)
+        return output, (output - t).square().mean((-2, -1))
+
+    def adam() -> None:
+        optimiser.zero_grad()
+        closure()[1].sum().backward()  # type: ignore[no-untyped-call]
+        optimiser.step()
+
+    best = math.inf
+    for _ in range(STEPS):
+        began = time.perf_counter()
+        optimiser.step(closure) if by_rule else adam()
+        best = min(best, time.perf_counter() - began)
+    return round(1e6 * best / runs, 1)
