@@ -21,19 +21,19 @@ DIVISOR = 0.5  # all coefficients of a row that divides, at the start
 def patterns(factors: int, grid: tuple[float, ...]) -> list[tuple[int, int]]:
     """How many exponents are 1 and how many -1, in the order in which they are tried.
 
-    Few factors first; one, which is a mere sum, last. A unit that can divide is tried on a quotient before a product,
-    and on each twice in a row, as quotients depend on their start.
+    Few factors first, and again after each larger number, as an attempt may have been unlucky; one factor, which is a
+    mere sum, last. A unit that can divide is tried on a quotient before a product, and on each twice in a row.
 
-    >>> patterns(3, (0, 1))
-    [(2, 0), (3, 0), (2, 0), (3, 0), (1, 0)]
+    >>> patterns(4, (0, 1))
+    [(2, 0), (3, 0), (2, 0), (4, 0), (3, 0), (2, 0), (1, 0)]
     >>> patterns(2, (-1, 0, 1))
     [(1, 1), (1, 1), (2, 0), (2, 0), (0, 2), (0, 2), (1, 0), (0, 1)]
     """
-    several = [(n - d, d) for n in range(2, factors + 1) for d in (range(n + 1) if -1 in grid else [0])]
-    several.sort(key=lambda p: (sum(p), abs(p[0] - p[1]) if -1 in grid else 0, p[1]))
-    if -1 in grid:
-        return [*(p for p in several for _ in range(2)), (1, 0), (0, 1)]
-    return [*several, *several, (1, 0)]
+    if -1 not in grid:
+        return [*((n, 0) for most in range(2, factors + 1) for n in range(most, 1, -1)), (1, 0)]
+    several = [(n - d, d) for n in range(2, factors + 1) for d in range(n + 1)]
+    several.sort(key=lambda p: (sum(p), abs(p[0] - p[1]), p[1]))
+    return [*(p for p in several for _ in range(2)), (1, 0), (0, 1)]
 
 
 @dataclass(frozen=True)
