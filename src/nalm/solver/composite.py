@@ -10,48 +10,53 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations as combinations_of
+from itertools import combinations_with_replacement as pairs_of
+from itertools import permutations
+from itertools import product as product_of
 from typing import Any
 
 import numpy as np
 
-from .beam import Beam, sparse_sums
+from .beam import Beam
 from .calculus import Array, evaluate
 from .combine import combinations
 from .forest import Forest, Indices
-from .formula import ONE, Formula, Input, Sum, product, total
+from .formula import ONE, Formula, Input, Sum, inputs, product, total
 from .linear import least_squares
-from .link import usable_links
 from .problem import Problem
 from .tree import probe_rows
 
-MOST_TREES = 2500
+MOST_TREES = 3000
 CLOSE = 1e-4
 ROUNDED = 5e-6
 WIDTH = 24
 
 
 class SmallTrees(Sequence[Formula]):
-    """Sums and differences of squares, then all trees with up to three leaves over some columns.
+    """Sums and differences of two products of two inputs, then all trees with up to three leaves over some columns.
 
     `values` `(n, m)` are theirs at all rows; a formula is made only when it is asked for.
     """
 
     def __init__(self, problem: Problem, columns: Indices) -> None:
-        squares = [product([(Input(int(i)), 2)]) for i in columns] + [ONE]
-        pairs = combinations_of(squares, 2)
-        self._squares = [total([(Fraction(1), a), (Fraction(s), b)]) for a, b in pairs for s in (1, -1)]
+        every = [int(c) for c in columns]
+        monomials = [product([(Input(i), 1), (Input(j), 1)]) for i, j in pairs_of(every, 2)]
+        cubes = [product([(Input(i), 1), (Input(j), 2)]) for i, j in permutations(every, 2)]
+        both = [*combinations_of([*monomials, ONE], 2), *product_of(cubes, monomials)]
+        apart = ((a, b) for a, b in both if not inputs(a) & inputs(b))
+        self._binomials = [total([(Fraction(1), a), (Fraction(s), b)]) for a, b in apart for s in (1, -1)]
         self._forest = Forest(problem.X[:, columns], columns)
         self._forest.grow()
         self._forest.grow()
-        listed = np.concatenate([level.values for level in self._forest.levels])[: MOST_TREES - len(self._squares)]
-        self.values = np.column_stack([*(evaluate(f, problem.X) for f in self._squares), listed.T])
+        listed = np.concatenate([level.values for level in self._forest.levels])[: MOST_TREES - len(self._binomials)]
+        self.values = np.column_stack([*(evaluate(f, problem.X) for f in self._binomials), listed.T])
 
     def __len__(self) -> int:
         return int(self.values.shape[1])
 
     def __getitem__(self, index: Any) -> Any:
-        known = len(self._squares)
-        return self._squares[index] if index < known else self._forest.formula(int(index) - known)
+        known = len(self._binomials)
+        return self._binomials[index] if index < known else self._forest.formula(int(index) - known)
 
 
 @lru_cache(maxsize=1)
@@ -60,7 +65,7 @@ def _small_trees(problem: Problem, columns: tuple[int, ...]) -> SmallTrees:
 
 
 def small_trees(problem: Problem, columns: Indices) -> SmallTrees:
-    """The small trees of a problem; the last ones asked for are kept, as three shapes share them."""
+    """The small trees of a problem; the last ones asked for are kept, as two shapes share them."""
     return _small_trees(problem, tuple(columns.tolist()))
 
 
@@ -114,13 +119,6 @@ def sum_with_trees(problem: Problem, columns: Indices, terms: int = 2) -> Iterat
         features = [*(trees[i] for i in support), *linear]
         yield from combinations(features, np.column_stack([values[:, support], base]), problem.y, np.ones(problem.rows))
     yield None
-
-
-def sum_of_trees(problem: Problem, columns: Indices, terms: int = 2, width: int = 60) -> Iterator[Formula | None]:
-    """Formulas `y ** p = a * u + b * v` over all small trees: two unrelated constants."""
-    trees = small_trees(problem, columns)
-    for link in usable_links(problem):
-        yield from sparse_sums(problem, trees, trees.values, link, terms, width)
 
 
 def _supports(

@@ -21,7 +21,7 @@ from .link import usable_links
 from .problem import Problem
 
 MOST_PEELED = 3
-PEELS = (-1, 1)
+PEELS = (-1.0, 1.0)
 CLOSE = 1e-4
 
 
@@ -38,25 +38,29 @@ def monomial_times_form(problem: Problem, columns: Indices, peeled: int = MOST_P
 
 
 def _fronts(problem: Problem, chosen: tuple[int, ...], features: list[Formula], values: Array) -> Iterator[Formula]:
-    """Every way the chosen inputs may stand in front, tested against one basis."""
+    """Every way the chosen inputs may stand in front, all tested against one basis."""
+    signs = list(every(PEELS, repeat=len(chosen)))
+    fronts = [np.prod([problem.X[:, i] ** e for i, e in zip(chosen, s, strict=True)], axis=0) for s in signs]
+    fronts = [np.broadcast_to(front, problem.y.shape) for front in fronts]
+    ways = [(link, s, front) for link in usable_links(problem) for s, front in zip(signs, fronts, strict=True)]
+    targets = np.stack([link.target(problem.y) * front for link, _, front in ways], axis=1)
+    for k in _explained(values, targets, max(CLOSE, 3 * problem.noise)):
+        link, exponents, front = ways[k]
+        rows = link.weights(problem.y) / np.abs(front)
+        for form in combinations(features, values, targets[:, k], rows / np.max(rows)):
+            whole = product([(form, 1), *((Input(i), int(-e)) for i, e in zip(chosen, exponents, strict=True))])
+            yield link.formula(whole, problem.y)
+
+
+def _explained(values: Array, targets: Array, close: float) -> list[int]:
+    """Which targets (columns) the features nearly explain, by one projection on enough rows to say no."""
+    some = slice(0, 2 * values.shape[1] + 20)
     scale = np.max(np.abs(values), axis=0)
-    some = slice(0, 2 * values.shape[1] + 20)  # enough rows to say no
     basis = np.linalg.qr(values[some] / np.where(scale > 0, scale, 1))[0]
-    for link in usable_links(problem):
-        for exponents in every(PEELS, repeat=len(chosen)):
-            front = np.prod([problem.X[:, i] ** float(e) for i, e in zip(chosen, exponents, strict=True)], axis=0)
-            target = link.target(problem.y) * front
-            rows = link.weights(problem.y) / np.abs(front)
-            if not np.isfinite(target).all() or not _explained(basis, target[some], max(CLOSE, 3 * problem.noise)):
-                continue
-            for form in combinations(features, values, target, rows / np.max(rows)):
-                whole = product([(form, 1), *((Input(i), -e) for i, e in zip(chosen, exponents, strict=True))])
-                yield link.formula(whole, problem.y)
-
-
-def _explained(basis: Array, target: Array, close: float) -> bool:
-    left = np.linalg.norm(target - basis @ (basis.T @ target))
-    return bool(left <= close * np.linalg.norm(target - target.mean()) + 1e-300)
+    shown = targets[some] / np.max(np.abs(targets[some]), axis=0)
+    left = np.linalg.norm(shown - basis @ (basis.T @ shown), axis=0)
+    near = left <= close * np.linalg.norm(shown - shown.mean(axis=0), axis=0) + 1e-300
+    return [int(k) for k in np.flatnonzero(near & np.isfinite(targets).all(axis=0))]
 
 
 def _forms(problem: Problem, rest: list[int], plain: bool) -> Iterator[tuple[list[Formula], Array]]:

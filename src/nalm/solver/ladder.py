@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import islice, takewhile
 
-from .composite import product_with_factors, sum_of_trees, sum_with_trees
+from .composite import product_with_factors, sum_with_trees
 from .factored import AFFINE_COLUMNS, product_of_sums, quotient_of_sums
 from .forest import Indices
 from .forms import monomial_times_form
@@ -52,7 +52,14 @@ class Rung:
     propose: Propose
 
 
-def cheap_rungs(effort: Effort) -> Iterator[Rung]:
+def stages(problem: Problem, effort: Effort) -> Iterator[Iterator[Rung]]:
+    """The ladder in three parts: closed forms, shallow searches, deep searches."""
+    yield closed_forms(effort)
+    yield searches(problem, effort, deep=False)
+    yield searches(problem, effort, deep=True)
+
+
+def closed_forms(effort: Effort) -> Iterator[Rung]:
     """The closed forms, and products of two sums: milliseconds for a few columns."""
     yield Rung("sum", sum_of_inputs)
     yield Rung("product", product_of_powers)
@@ -61,49 +68,35 @@ def cheap_rungs(effort: Effort) -> Iterator[Rung]:
     yield Rung("product of 2 sums", partial(product_of_sums, k=2, starts=2 * effort.starts))
 
 
-def costly_rungs(problem: Problem, effort: Effort) -> Iterator[Rung]:
+def searches(problem: Problem, effort: Effort, deep: bool) -> Iterator[Rung]:
     """The searches, in the order in which they are tried."""
     order = by_importance(problem)
-    yield Rung("sum of products", partial(sum_of_products, columns=order[: min(6, effort.monomial_columns)], terms=3))
-    if problem.columns <= AFFINE_COLUMNS:
-        yield Rung("quotient of sums with constants", partial(quotient_of_sums, affine=True))
-        yield Rung("product of 2 sums with constants", partial(product_of_sums, k=2, starts=effort.starts, affine=True))
-    shallow, deep = _tree_stages(problem, effort, order)
-    yield from shallow
-    few = order[: min(6, effort.monomial_columns)]
-    if effort.composite:
-        yield Rung("monomial times a form", partial(monomial_times_form, columns=order[: effort.monomial_columns]))
+    many, few = order[: effort.monomial_columns], order[: min(6, effort.monomial_columns)]
+    if not deep:
+        yield Rung("sum of products", partial(sum_of_products, columns=few, terms=3))
+        if problem.columns <= AFFINE_COLUMNS:
+            affine = partial(product_of_sums, k=2, starts=effort.starts, affine=True)
+            yield Rung("quotient of sums with constants", partial(quotient_of_sums, affine=True))
+            yield Rung("product of 2 sums with constants", affine)
+        yield from _trees(problem, effort, order, deep)
+    elif effort.composite:
+        yield Rung("monomial times a form", partial(monomial_times_form, columns=many))
         yield Rung("product with factors", partial(product_with_factors, columns=few))
         yield Rung("sum with trees", partial(sum_with_trees, columns=few))
-    yield from deep
-    if not effort.composite:
-        return
-    columns = order[: effort.monomial_columns]
-    yield Rung("longer sum of products", partial(sum_of_products, columns=columns, terms=effort.monomial_terms))
-    for k in effort.factors[1:]:
-        yield Rung(f"product of {k} sums", partial(product_of_sums, k=k, starts=effort.starts))
-    yield Rung("sum of trees", partial(sum_of_trees, columns=few))
+        yield from _trees(problem, effort, order, deep)
+        yield Rung("longer sum of products", partial(sum_of_products, columns=many, terms=effort.monomial_terms))
+        for k in effort.factors[1:]:
+            yield Rung(f"product of {k} sums", partial(product_of_sums, k=k, starts=effort.starts))
 
 
-def _tree_stages(problem: Problem, effort: Effort, order: Indices) -> tuple[list[Rung], list[Rung]]:
+def _trees(problem: Problem, effort: Effort, order: Indices, deep: bool) -> Iterator[Rung]:
     """Tree searches from shallow over many inputs to deep over few; a stage that a deeper one contains is left out."""
-    stages = effort.tree_stages
-    kept = [
-        (leaves, columns)
-        for at, (leaves, columns) in enumerate(stages)
-        if not (at + 1 < len(stages) and problem.columns <= stages[at + 1][1]) or leaves == SHALLOW
-    ]
-    made = [
-        (
-            leaves,
-            Rung(
-                f"tree to {leaves} leaves",
-                partial(tree, columns=order[:columns], most_leaves=leaves, budget=effort.tree_budget),
-            ),
-        )
-        for leaves, columns in kept
-    ]
-    return [rung for leaves, rung in made if leaves <= SHALLOW], [rung for leaves, rung in made if leaves > SHALLOW]
+    listed = effort.tree_stages
+    for at, (leaves, columns) in enumerate(listed):
+        contained = at + 1 < len(listed) and problem.columns <= listed[at + 1][1]
+        if (leaves > SHALLOW) == deep and (leaves == SHALLOW or not contained):
+            search = partial(tree, columns=order[:columns], most_leaves=leaves, budget=effort.tree_budget)
+            yield Rung(f"tree to {leaves} leaves", search)
 
 
 SHALLOW = 5

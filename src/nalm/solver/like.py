@@ -17,7 +17,7 @@ from .approximate import approximations
 from .factored import product_of_sums, quotient_of_sums
 from .formula import Formula, Input, Product, Sum, total
 from .judge import Candidate, Status
-from .ladder import EFFORTS, Rung, climb, costly_rungs
+from .ladder import EFFORTS, Rung, climb, searches
 from .monomials import sum_of_products
 from .problem import Problem
 from .products import product_of_powers
@@ -104,7 +104,8 @@ def _rungs(problem: Problem, layers: list[Unit]) -> Iterator[Rung]:
         columns = np.arange(problem.columns)
         yield Rung("sum of products", partial(sum_of_products, columns=columns, terms=min(layers[0].out_features, 6)))
     if len(kinds) > 2:
-        yield from costly_rungs(problem, EFFORTS["normal"])
+        yield from searches(problem, EFFORTS["normal"], deep=False)
+        yield from searches(problem, EFFORTS["normal"], deep=True)
 
 
 def _placed(formula: Formula, layers: list[Unit]) -> bool:

@@ -19,6 +19,7 @@ from .certainty import agrees_elsewhere, description_bits
 from .composite import product_with_factors, sum_with_trees
 from .edits import edits
 from .factored import product_of_sums, quotient_of_sums
+from .forms import monomial_times_form
 from .formula import Formula, real_constants
 from .judge import Candidate, Status, judge, refine
 from .ladder import Rung
@@ -52,12 +53,15 @@ def under_noise(problem: Problem, tried: list[Candidate], chosen: Candidate, tho
     if not pool:
         return problem, tried, chosen, Status.NONE, []
     best = min(pool, key=lambda formula: _cost(problem, formula, pool[formula]))
+    exact = judge(problem, best, shapes[best])
+    if exact.found:  # the closed forms and searches of noisy data may meet an exact law first
+        return problem, [*tried, exact], exact, exact.status, []
     noisy = replace(problem, noise=pool[best])
     verdict = judge(noisy, best, shapes[best])
     noisy = replace(problem, noise=max(noise_level(problem, verdict.formula), 1e-12))
     tried = [*tried, *(judge(noisy, formula, shapes[formula]) for formula in sorted(pool, key=pool.__getitem__)[:10])]
     holds = verdict.status is not Status.NONE and noisy.noise <= LARGEST_NOISE
-    if not holds or structured(noisy, verdict.formula, level=1e-2):
+    if not holds or structured(noisy, verdict.formula, level=2e-3):
         return problem, tried, min([chosen, verdict], key=lambda c: c.relative_error), Status.NONE, []
     note = f"the noise of y was estimated as {noisy.noise:.1e} of its size"
     if verdict.doubt:
@@ -77,6 +81,7 @@ def _rungs(problem: Problem, thorough: bool) -> Iterator[Rung]:
     yield Rung("product of 2 sums", partial(product_of_sums, k=2, starts=3))
     few = by_importance(problem)[:6]
     yield Rung("sum of products", partial(sum_of_products, columns=few, terms=3, width=30))
+    yield Rung("monomial times a form", partial(monomial_times_form, columns=few))
     yield Rung("product with factors", partial(product_with_factors, columns=few[:5]))
     yield Rung("sum with trees", partial(sum_with_trees, columns=few[:5]))
 

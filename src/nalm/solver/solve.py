@@ -17,7 +17,7 @@ from .certainty import agrees_elsewhere
 from .clean import renumbered, set_aside
 from .formula import Constant
 from .judge import Candidate, Status, judge, rational
-from .ladder import EFFORTS, Effort, cheap_rungs, climb, costly_rungs
+from .ladder import EFFORTS, Effort, climb, stages
 from .noisy import Outcome, under_noise
 from .problem import Problem, checked, column_names
 from .solution import Evidence, Solution
@@ -82,19 +82,27 @@ def one_thread() -> AbstractContextManager[Any]:
 
 
 def _searched(problem: Problem, effort: Effort, noisy: bool, report: Callable[[str], None]) -> Outcome:
-    """Exact closed forms, closed forms under noise, exact searches, searches under noise: the first that holds."""
+    """Closed forms, shallow searches, deep searches, and noise after each of the first two: the first that holds.
+
+    Noise comes before the deep searches because nothing exact can be found in noisy data, and they take seconds.
+    """
     tried = _constant_target(problem)
-    for thorough in (False, True):
+    doubtful: Outcome | None = None
+    for depth, rungs in enumerate(stages(problem, effort)):
         if not problem.columns or any(c.found for c in tried):
             break
-        tried = tried + climb(problem, costly_rungs(problem, effort) if thorough else cheap_rungs(effort), report)
+        tried = tried + climb(problem, rungs, report)
         chosen, status, _ = _verdict(problem, tried)
-        if status is Status.NONE and noisy and (effort.composite or not thorough):
+        if status is Status.NONE and noisy and depth < (2 if effort.composite else 1):
             report("noise")
-            outcome = under_noise(problem, tried, chosen, thorough)
-            if outcome[3] is not Status.NONE and (thorough or outcome[3] is not Status.AMBIGUOUS):
+            outcome = under_noise(problem, tried, chosen, thorough=depth > 0)
+            if outcome[3] in (Status.EXACT, Status.REAL):
                 return outcome
-    return problem, tried, *_verdict(problem, tried)
+            doubtful = outcome if outcome[3] is Status.AMBIGUOUS and depth else None
+    chosen, status, notes = _verdict(problem, tried)
+    if status is Status.NONE and doubtful is not None:
+        return doubtful
+    return problem, tried, chosen, status, notes
 
 
 def _constant_target(problem: Problem) -> list[Candidate]:

@@ -18,14 +18,18 @@ from .formula import Formula, Sum, total
 from .meet import Side, meet
 from .peel import Peels
 
-MOST_HITS = 50
+MOST_HITS = 400
+SHARP = 50.0
+"""How many error bounds the first value must be away from zero: blunter ones match anything."""
+
 MOST_VALUES = 1_500_000
+WOBBLE = 0.05
 PARTS = ((2, 1), (2, 2), (3, 1), (3, 2), (3, 3), (4, 1), (4, 2))
 
 
 def splits(forest: Forest, peels: Peels, most_leaves: int) -> Iterator[Formula | None]:
     """Formulas `c * (u ± v)` of the target, and of the target multiplied or divided by a small tree."""
-    for peeled in range(min(3 if most_leaves > 5 else 2, len(peels.levels))):
+    for peeled in range(min(3 if most_leaves > 6 else 2, len(peels.levels))):
         rows = peels.multiplicative(peeled)
         # A tree that was divided out of u and v comes back in both, so two leaves more are still within reach.
         reach = most_leaves + 2 * (peeled > 0) - peeled
@@ -45,10 +49,9 @@ def _split(forest: Forest, peels: Peels, peeled: int, row: int, parts: list[tupl
     for a, b in parts:
         for i, j in islice(meet(sides[a], sides[b]), MOST_HITS):
             u, v = (forest.levels[k - 1].values[n - forest.starts[k - 1]] for k, n in ((a, i), (b, j)))
-            sign = _sign(u, v, t)
-            body = total([(Fraction(1), forest.formula(i)), (Fraction(sign), forest.formula(j))])
-            factor = float(np.median(t / (u + sign * v)))
-            if np.isfinite(factor) and factor != 0:
+            sign, factor = _front(u, v, t)
+            if sign:
+                body = total([(Fraction(1), forest.formula(i)), (Fraction(sign), forest.formula(j))])
                 yield peels.formula(row + peels.starts[peeled], Sum(((factor, body),)))
 
 
@@ -57,13 +60,20 @@ def _eliminated(trees: Trees, start: int, t: Array, error: Array) -> Side:
     spread = error[1:] / abs(t[0]) + np.abs(ratio) * error[0] / abs(t[0])
     values = trees.values[:, 1:] - ratio * trees.values[:, :1]
     errors = trees.errors[:, 1:] + np.abs(ratio) * trees.errors[:, :1] + np.abs(trees.values[:, :1]) * spread
-    sound = np.abs(values[:, 0]) > 8 * errors[:, 0]
+    sound = np.abs(values[:, 0]) > SHARP * errors[:, 0]
     signed = values * np.where(values[:, :1] < 0, -1, 1)
     return Side(signed[sound], errors[sound], np.flatnonzero(sound) + start)
 
 
-def _sign(u: Array, v: Array, t: Array) -> int:
-    """Whether t is proportional to u + v or to u - v."""
-    with np.errstate(all="ignore"):
-        wobble = [float(np.ptp(t / (u + s * v)) / np.median(np.abs(t / (u + s * v)))) for s in (1, -1)]
-    return 1 if not wobble[1] < wobble[0] else -1
+def _front(u: Array, v: Array, t: Array) -> tuple[int, float]:
+    """The sign s and the factor c in `t = c * (u + s * v)`; sign 0 if c is not the same at every probe.
+
+    Two ways to write one tree match whatever the target is, and only this unmasks them.
+    """
+    for sign in (1, -1):
+        with np.errstate(all="ignore"):
+            ratio = t / (u + sign * v)
+        factor = float(np.median(ratio))
+        if np.isfinite(factor) and factor != 0 and np.ptp(ratio) < WOBBLE * abs(factor):
+            return sign, factor
+    return 0, 0.0
