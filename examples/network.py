@@ -33,5 +33,5 @@ for _ in range(400):
     x = 1 + 4 * torch.rand(128, 4)
     loss = optimiser.step(evaluate, x, x[:, [0]] / x[:, [1]])  # second line: no zero_grad, backward and step
 
-learned = nalm.read(model.unit, names=["a", "b", "c", "d"])
-print(learned, "exact:", learned.exact, f"loss: {loss:.1e}")
+formula = nalm.read(model.unit, names=["a", "b", "c", "d"])
+print(formula, "exact:", formula.exact)
