@@ -60,12 +60,13 @@ class LocalGaussNewton:
         warn_fallbacks(model)
         self.steps = 0
         self._absorbing = bool(rest)
-        self.group = Group(self.settings)
+        self._begin()
 
     def _begin(self) -> None:
         """Forget everything: begin from the weights the units hold."""
         for track in self.tracks:
             track.reset()
+        self._active = [track for track in self.tracks if track.trainable]
         self.group = Group(self.settings)
 
     @property
@@ -94,11 +95,11 @@ class LocalGaussNewton:
                 "step needs the function that computes output and loss, optimiser.step(evaluate, x, target), "
                 "and calls backward itself."
             )
-        if any(track.changed() for track in self.tracks):
+        active = [track for track in self.tracks if track.trainable]
+        if active != self._active or any(track.changed() for track in self.tracks):
             self._begin()
         self.zero_grad()
         closure = partial(evaluate, *batch)
-        active = [track for track in self.tracks if track.trainable]
         watched = [track.watched() for track in active]
         with watching(watched):
             told = closure()
