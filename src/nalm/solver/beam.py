@@ -15,6 +15,7 @@ from .problem import Problem
 
 SMALLEST_DETERMINANT = 1e-11
 MOST_ROWS = 256
+BLOCK = 256
 Supports = NDArray[np.int64]
 
 
@@ -75,15 +76,24 @@ class Beam:
         return self.supports, errors[order]
 
     def _pairs(self, width: int) -> Supports:
-        """All pairs at once: what two columns explain follows from the Gram matrix alone."""
-        gram, along = self.A.T @ self.A, self.A.T @ self.b
-        with np.errstate(all="ignore"):
+        """All pairs, a block of rows at a time: what two columns explain follows from the Gram matrix alone."""
+        along = self.A.T @ self.b
+        pairs, scores = [], []
+        for start in range(0, len(along), BLOCK):
+            block = along[start : start + BLOCK, None]
+            gram = self.A[:, start : start + BLOCK].T @ self.A[:, start:]
             determinant = 1 - gram**2
-            explained = (along[:, None] ** 2 + along**2 - 2 * gram * np.outer(along, along)) / determinant
-        explained[~(determinant > SMALLEST_DETERMINANT)] = -1
-        explained[np.tril_indices_from(explained)] = -1
-        best = _largest(explained.ravel(), width)
-        return np.stack(np.unravel_index(best, explained.shape), axis=1)
+            gram *= along[start:]
+            gram *= -2 * block
+            gram += block**2 + along[start:] ** 2
+            with np.errstate(all="ignore"):
+                gram /= determinant  # now the share of the target that each pair explains
+            gram[determinant <= SMALLEST_DETERMINANT] = -1
+            gram[np.tril_indices(len(gram), 0, gram.shape[1])] = -1
+            best = _largest(gram.ravel(), width)
+            pairs.append(np.stack(np.unravel_index(best, gram.shape), axis=1) + start)
+            scores.append(gram.ravel()[best])
+        return np.concatenate(pairs)[_largest(np.concatenate(scores), width)]
 
     def _extended(self, width: int) -> Supports:
         """Every kept support with one more column, all in two matrix products."""

@@ -22,6 +22,9 @@ MOST_HITS = 400
 SHARP = 50.0
 """How many error bounds the first value must be away from zero: blunter ones match anything."""
 
+ELIMINATED = 5
+"""How many probes the meeting sees; all of them are asked when the factor is fitted."""
+
 MOST_VALUES = 1_500_000
 WOBBLE = 0.05
 PARTS = ((2, 1), (2, 2), (3, 1), (3, 2), (3, 3), (4, 1), (4, 2))
@@ -56,10 +59,11 @@ def _split(forest: Forest, peels: Peels, peeled: int, row: int, parts: list[tupl
 
 
 def _eliminated(trees: Trees, start: int, t: Array, error: Array) -> Side:
-    ratio = t[1:] / t[0]
-    spread = error[1:] / abs(t[0]) + np.abs(ratio) * error[0] / abs(t[0])
-    values = trees.values[:, 1:] - ratio * trees.values[:, :1]
-    errors = trees.errors[:, 1:] + np.abs(ratio) * trees.errors[:, :1] + np.abs(trees.values[:, :1]) * spread
+    some = slice(1, 1 + ELIMINATED)
+    ratio = t[some] / t[0]
+    spread = error[some] / abs(t[0]) + np.abs(ratio) * error[0] / abs(t[0])
+    values = trees.values[:, some] - ratio * trees.values[:, :1]
+    errors = trees.errors[:, some] + np.abs(ratio) * trees.errors[:, :1] + np.abs(trees.values[:, :1]) * spread
     sound = np.abs(values[:, 0]) > SHARP * errors[:, 0]
     signed = values * np.where(values[:, :1] < 0, -1, 1)
     return Side(signed[sound], errors[sound], np.flatnonzero(sound) + start)
