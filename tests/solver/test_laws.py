@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from nalm.solver import Status, solve
-from nalm.solver.shapes import monomial_times_form, product_with_factors, sum_of_products, tree_search
+from nalm.solver import Status, monomial_times_form, product_with_factors, solve, sum_of_products, tree_search
 
 from .data import NINE_RANGES, float32
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from nalm.solver import Status, solve
-from nalm.solver.judge import rational
 from nalm.solver.problem import checked
+from nalm.solver.verdict.judge import rational
 
 from .data import float32
 
@@ -97,7 +97,7 @@ def test_backward_error_allows_cancellation_but_not_a_wrong_term():
     problem = checked(float32(X), float32(X[:, 0] - X[:, 1]))
     from fractions import Fraction
 
-    from nalm.solver.formula import Input, total
+    from nalm.solver.algebra.formula import Input, total
 
     right = total([(Fraction(1), Input(0)), (Fraction(-1), Input(1))])
     assert problem.backward_error(right) < 1

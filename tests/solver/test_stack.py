@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import nalm
 from nalm.solver import Status, solve
-from nalm.solver.calculus import evaluate
+from nalm.solver.algebra.calculus import evaluate
 
 from .data import float32
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from nalm.solver import Status, product_of_sums, solve, sum_of_inputs
-from nalm.solver.linear import parity, snap
+from nalm.solver.shapes.linear import parity, snap
 
 from .data import DISTRIBUTIONS, NINE_RANGES, OPERATIONS, float32, two_layer
 

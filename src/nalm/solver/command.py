@@ -26,7 +26,7 @@ def solve_command(
     """Find the exact formula behind a table of numbers, or say that there is none in the shapes known."""
     from rich.console import Console
 
-    from .graph import write_onnx
+    from .algebra.onnx_graph import write_onnx
     from .solve import solve
     from .table import candidate_table, python_function, read_table
 

@@ -7,18 +7,21 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import islice, takewhile
 
-from .composite import product_with_factors, sum_with_trees
-from .factored import AFFINE_COLUMNS, product_of_sums, quotient_of_sums
-from .forest import Indices
-from .forms import monomial_times_form
-from .formula import Formula
-from .judge import Candidate, judge
-from .monomials import sum_of_products
+import numpy as np
+
+from .algebra.formula import ONE, Constant, Formula, Input, total
 from .problem import Problem
-from .products import product_of_powers
-from .screen import by_importance
-from .sums import sum_of_inputs, sum_of_powers
-from .tree import tree
+from .shapes.composite import product_with_factors, sum_with_trees
+from .shapes.factored import AFFINE_COLUMNS, product_of_sums, quotient_of_sums
+from .shapes.forms import monomial_times_form
+from .shapes.linear import least_squares
+from .shapes.monomials import sum_of_products
+from .shapes.products import product_of_powers
+from .shapes.screen import by_importance
+from .shapes.sums import sum_of_inputs, sum_of_powers
+from .trees.forest import Indices
+from .trees.search import tree
+from .verdict.judge import Candidate, Status, judge
 
 Propose = Callable[[Problem], Iterator[Formula | None]]
 """What a shape proposes. None closes a group of equals: after a find, only its own group is searched for rivals."""
@@ -123,3 +126,15 @@ def climb(problem: Problem, rungs: Iterable[Rung], report: Callable[[str], None]
                 judged += [judge(problem, rival, rung.name) for rival in islice(equals, RIVALS)]
                 return judged
     return judged
+
+
+def approximations(problem: Problem) -> list[Candidate]:
+    """The mean and the straight line: what is left to predict with when nothing else fits."""
+    formulas: list[Formula] = [Constant(float(np.mean(problem.y)))]
+    line = least_squares(np.column_stack([problem.X, np.ones(problem.rows)]), problem.y)
+    if np.all(np.isfinite(line)):
+        features: list[Formula] = [*(Input(i) for i in range(problem.columns)), ONE]
+        formulas.append(total((float(w), f) for w, f in zip(line, features, strict=True)))
+    return [
+        Candidate(f, "approximation", Status.NONE, problem.backward_error(f), problem.relative_rms(f)) for f in formulas
+    ]

@@ -13,16 +13,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .approximate import approximations
-from .factored import product_of_sums, quotient_of_sums
-from .formula import Formula, Input, Product, Sum, total
-from .judge import Candidate, Status
-from .ladder import EFFORTS, Rung, climb, searches
-from .monomials import sum_of_products
+from .algebra.formula import Formula, Input, Product, Sum, total
+from .ladder import EFFORTS, Rung, approximations, climb, searches
 from .problem import Problem
-from .products import product_of_powers
+from .shapes.factored import product_of_sums, quotient_of_sums
+from .shapes.monomials import sum_of_products
+from .shapes.products import product_of_powers
+from .shapes.sums import sum_of_inputs
 from .solution import Evidence, Solution
-from .sums import sum_of_inputs
+from .verdict.judge import Candidate, Status
 
 if TYPE_CHECKING:
     from torch import nn

@@ -14,21 +14,21 @@ from itertools import islice
 
 import numpy as np
 
-from .calculus import evaluate
-from .certainty import agrees_elsewhere, description_bits
-from .composite import product_with_factors, sum_with_trees
-from .edits import edits
-from .factored import product_of_sums, quotient_of_sums
-from .forms import monomial_times_form
-from .formula import Formula, real_constants
-from .judge import Candidate, Status, judge, refine
+from .algebra.calculus import evaluate
+from .algebra.formula import Formula, real_constants
 from .ladder import Rung
-from .monomials import sum_of_products
 from .problem import Problem
-from .products import product_of_powers
-from .screen import by_importance
-from .structure import structured
-from .sums import sum_of_inputs, sum_of_powers
+from .shapes.composite import product_with_factors, sum_with_trees
+from .shapes.factored import product_of_sums, quotient_of_sums
+from .shapes.forms import monomial_times_form
+from .shapes.monomials import sum_of_products
+from .shapes.products import product_of_powers
+from .shapes.screen import by_importance
+from .shapes.sums import sum_of_inputs, sum_of_powers
+from .verdict.certainty import agrees_elsewhere, description_bits
+from .verdict.edits import edits
+from .verdict.judge import Candidate, Status, judge, refine
+from .verdict.structure import structured
 
 LARGEST_NOISE = 0.03
 CLEAR_MARGIN = 16.0

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .calculus import Array, evaluate
-from .judge import Candidate, Status
-from .notation import neat, to_sympy
+from .algebra.calculus import Array, evaluate
+from .algebra.notation import neat, to_sympy
+from .verdict.judge import Candidate, Status
 
 if TYPE_CHECKING:
     from nalm.expression import Expression

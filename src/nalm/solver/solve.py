@@ -12,15 +12,14 @@ from typing import Any
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
-from .approximate import approximations
-from .certainty import agrees_elsewhere
+from .algebra.formula import Constant
 from .clean import renumbered, set_aside
-from .formula import Constant
-from .judge import Candidate, Status, judge, rational
-from .ladder import EFFORTS, Effort, climb, stages
+from .ladder import EFFORTS, Effort, approximations, climb, stages
 from .noisy import Outcome, under_noise
 from .problem import Problem, checked, column_names
 from .solution import Evidence, Solution
+from .verdict.certainty import agrees_elsewhere
+from .verdict.judge import Candidate, Status, judge, rational
 
 
 def solve(

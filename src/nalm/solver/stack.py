@@ -11,7 +11,7 @@ from collections import Counter
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from .formula import ONE, Constant, Formula, Input, Product, Sum
+from .algebra.formula import ONE, Constant, Formula, Input, Product, Sum
 
 if TYPE_CHECKING:
     from nalm.unit import Unit

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .calculus import Array
+from .algebra.calculus import Array
 from .solution import Solution
 
 if TYPE_CHECKING:

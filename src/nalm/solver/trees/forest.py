@@ -14,9 +14,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from .calculus import Array
-from .formula import ONE, Formula, Input, product, total
-from .problem import ROUNDING
+from ..algebra.calculus import Array
+from ..algebra.formula import ONE, Formula, Input, product, total
+from ..problem import ROUNDING
 
 Indices = NDArray[np.int64]
 

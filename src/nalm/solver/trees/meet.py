@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .calculus import Array
+from ..algebra.calculus import Array
 from .forest import Indices
 
 SLACK = 3.0

@@ -9,12 +9,12 @@ from itertools import product as every
 
 import numpy as np
 
+from ..algebra.calculus import evaluate
+from ..algebra.formula import ONE, Formula, Input, product
+from ..problem import Problem
+from ..trees.forest import Indices
 from .beam import sparse_sums
-from .calculus import evaluate
-from .forest import Indices
-from .formula import ONE, Formula, Input, product
 from .link import usable_links
-from .problem import Problem
 
 SINGLES = tuple(Fraction(e) for e in ("-2", "-1", "1", "2", "3", "-1/2", "1/2"))
 PAIRS = (-2, -1, 1, 2)

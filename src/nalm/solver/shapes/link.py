@@ -8,9 +8,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from .calculus import Array
-from .formula import Formula, product, total
-from .problem import Problem
+from ..algebra.calculus import Array
+from ..algebra.formula import Formula, product, total
+from ..problem import Problem
 
 
 @dataclass(frozen=True)

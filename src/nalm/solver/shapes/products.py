@@ -7,11 +7,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from .calculus import Array
-from .forest import Indices
-from .formula import Formula, Input, Product, Sum, product, total
+from ..algebra.calculus import Array
+from ..algebra.formula import Formula, Input, Product, Sum, product, total
+from ..problem import Problem
+from ..trees.forest import Indices
 from .linear import least_squares, parity, snap, sparse_weights
-from .problem import Problem
 
 DENOMINATORS = (1, 2, 3, 4)
 LARGEST_EXPONENT = 12

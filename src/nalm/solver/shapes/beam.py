@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from .calculus import Array
+from ..algebra.calculus import Array
+from ..algebra.formula import Formula
+from ..problem import Problem
 from .combine import combinations
-from .formula import Formula
 from .link import Link
-from .problem import Problem
 
 SMALLEST_DETERMINANT = 1e-11
 MOST_ROWS = 256

@@ -13,10 +13,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from .calculus import Array, gradients
+from ..algebra.calculus import Array, gradients
+from ..algebra.formula import Formula, Number, Product, Sum, real_constants, simplified, size, total, with_constants
+from ..problem import Problem
 from .certainty import doubt
-from .formula import Formula, Number, Product, Sum, real_constants, simplified, size, total, with_constants
-from .problem import Problem
 from .structure import structured
 
 MOST_CONSTANTS = 3

@@ -17,14 +17,14 @@ from typing import Any
 
 import numpy as np
 
+from ..algebra.calculus import Array, evaluate
+from ..algebra.formula import ONE, Formula, Input, Sum, inputs, product, total
+from ..problem import Problem
+from ..trees.forest import Forest, Indices
+from ..trees.search import probe_rows
 from .beam import Beam
-from .calculus import Array, evaluate
 from .combine import combinations
-from .forest import Forest, Indices
-from .formula import ONE, Formula, Input, Sum, inputs, product, total
 from .linear import least_squares
-from .problem import Problem
-from .tree import probe_rows
 
 MOST_TREES = 3000
 CLOSE = 1e-4

@@ -12,9 +12,9 @@ from itertools import islice
 
 import numpy as np
 
-from .calculus import Array
+from ..algebra.calculus import Array
+from ..algebra.formula import Formula, Sum, total
 from .forest import Forest, Trees
-from .formula import Formula, Sum, total
 from .meet import Side, meet
 from .peel import Peels
 

@@ -6,9 +6,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from .calculus import Array
+from ..algebra.calculus import Array
+from ..algebra.formula import Formula, product, total
 from .forest import Forest, Indices, Op, Trees, applied, combined, joined, keys, targets
-from .formula import Formula, product, total
 
 _UNDO = {Op.PLUS: Op.MINUS, Op.MINUS: Op.PLUS, Op.TIMES: Op.OVER, Op.OVER: Op.TIMES}
 

@@ -8,12 +8,12 @@ from itertools import islice
 
 import numpy as np
 
-from .calculus import Array
+from ..algebra.calculus import Array
+from ..algebra.formula import ONE, Formula, Sum, total
+from ..problem import Problem
 from .forest import Forest, Indices
-from .formula import ONE, Formula, Sum, total
 from .meet import Side, View, affine, meet, plain, scaled, shifted
 from .peel import Peels
-from .problem import Problem
 from .split import splits
 
 PROBES = 12

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from . import composite, factored, forms, monomials, products, sums, tree
-from .judge import Candidate
 from .ladder import Propose, Rung, climb
 from .problem import checked
+from .shapes import composite, factored, forms, monomials, products, sums
+from .trees import search
+from .verdict.judge import Candidate
 
 
 def _best(X: Any, y: Any, noise: float | None, seed: int, name: str, propose: Propose) -> Candidate | None:
@@ -80,7 +81,13 @@ def product_with_factors(X: Any, y: Any, noise: float | None = None, seed: int =
     return _best(X, y, noise, seed, "product with factors", propose)
 
 
+def sum_with_trees(X: Any, y: Any, noise: float | None = None, seed: int = 0) -> Candidate | None:
+    """`sum(w_i * x_i) + c + a * u + b * v` with two small trees u and v."""
+    propose = partial(composite.sum_with_trees, columns=_every_column(X))
+    return _best(X, y, noise, seed, "sum with trees", propose)
+
+
 def tree_search(X: Any, y: Any, leaves: int = 6, noise: float | None = None, seed: int = 0) -> Candidate | None:
     """T: any tree with up to `leaves` (at most 7) leaves, with one or two real constants."""
-    propose = partial(tree.tree, columns=_every_column(X), most_leaves=leaves, budget=2_000_000)
+    propose = partial(search.tree, columns=_every_column(X), most_leaves=leaves, budget=2_000_000)
     return _best(X, y, noise, seed, f"tree to {leaves} leaves", propose)

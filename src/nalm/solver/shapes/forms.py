@@ -13,12 +13,12 @@ from itertools import product as every
 
 import numpy as np
 
-from .calculus import Array
+from ..algebra.calculus import Array
+from ..algebra.formula import ONE, Formula, Input, product
+from ..problem import Problem
+from ..trees.forest import Indices
 from .combine import combinations
-from .forest import Indices
-from .formula import ONE, Formula, Input, product
 from .link import usable_links
-from .problem import Problem
 
 MOST_PEELED = 3
 PEELS = (-1.0, 1.0)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize
 
-from .calculus import Array
+from ..algebra.calculus import Array
 
 
 def least_squares(A: Array, b: Array) -> Array:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from scipy import stats
 
-from .calculus import Array
-from .forest import Indices
-from .problem import Problem
+from ..algebra.calculus import Array
+from ..problem import Problem
+from ..trees.forest import Indices
 
 
 def by_importance(problem: Problem) -> Indices:

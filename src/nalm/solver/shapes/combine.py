@@ -7,8 +7,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from .calculus import Array
-from .formula import Formula, Number, Sum, total
+from ..algebra.calculus import Array
+from ..algebra.formula import Formula, Number, Sum, total
 from .linear import least_squares, snap
 
 LARGEST_WEIGHT = 1000

@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 
-from .calculus import Array, evaluate, freedoms, gradients
-from .formula import Formula, inputs, real_constants, size
-from .problem import ROUNDING, Problem
+from ..algebra.calculus import Array, evaluate, freedoms, gradients
+from ..algebra.formula import Formula, inputs, real_constants, size
+from ..problem import ROUNDING, Problem
 
 SPARE_BITS = 20.0
 """How many bits of evidence must be left after paying for the formula's own description."""

@@ -7,12 +7,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from .calculus import Array
+from ..algebra.calculus import Array
+from ..algebra.formula import ONE, Formula, Input, product
+from ..problem import Problem
 from .combine import combinations, grid_sum
-from .formula import ONE, Formula, Input, product
 from .linear import snap, sparse_weights
 from .link import IDENTITY, usable_links
-from .problem import Problem
 
 POWERS = (Fraction(1), Fraction(-1), Fraction(2), Fraction(-2), Fraction(3), Fraction(1, 2), Fraction(-1, 2))
 

@@ -12,11 +12,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from .calculus import Array
-from .formula import ONE, Formula, Input, Number, Sum, product, total
+from ..algebra.calculus import Array
+from ..algebra.formula import ONE, Formula, Input, Number, Sum, product, total
+from ..problem import Problem
 from .link import IDENTITY, Link
 from .marquardt import balanced, minimise
-from .problem import Problem
 
 AFFINE_COLUMNS = 20
 """Up to this many inputs the factors may also hold a constant."""

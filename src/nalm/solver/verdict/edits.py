@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from .formula import ONE, Formula, Input, Product, Sum, inputs, product, total
+from ..algebra.formula import ONE, Formula, Input, Product, Sum, inputs, product, total
 
 
 def edits(formula: Formula, columns: int) -> Iterator[Formula]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from scipy import stats
 
-from .calculus import Array
-from .formula import Formula, inputs
-from .problem import Problem
+from ..algebra.calculus import Array
+from ..algebra.formula import Formula, inputs
+from ..problem import Problem
 
 STRUCTURE_LEVEL = 1e-5
 PREDICTABLE = 4.0

@@ -1,0 +1,1 @@
+"""Tree search: small trees over the inputs and the peeled target, met in the middle."""
