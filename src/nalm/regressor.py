@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from nalm.solver.problem import FEWEST_ROWS
+from nalm.solver.problem import FEWEST_ROWS, column_names
 from nalm.solver.solution import Solution
 from nalm.solver.solve import solve
 from nalm.solver.table import candidate_text
@@ -51,10 +51,12 @@ class ArithmeticRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         if unsupported:
             given = ", ".join(unsupported)
             raise TypeError(f"ArithmeticRegressor takes no {given}: an exact formula holds at every row alike")
+        named = getattr(X, "columns", None)
+        names = None if named is None else column_names(X, None, len(named))
         table, target = validate_data(
-            self, X, y, dtype=np.float64, multi_output=True, y_numeric=True, ensure_min_samples=FEWEST_ROWS
-        )
-        names = [str(name) for name in getattr(self, "feature_names_in_", [f"x{i}" for i in range(table.shape[1])])]
+            self, X, y, dtype=np.float64, multi_output=True, y_numeric=True, ensure_min_samples=FEWEST_ROWS,
+            ensure_all_finite=False,
+        )  # fmt: skip
         columns = np.asarray(target, dtype=np.float64).reshape(len(target), -1)
         self._several = np.ndim(target) == 2
         self._solutions = [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -88,7 +89,7 @@ class Problem:
         return replace(self, X=self.X[kept], y=self.y[kept])
 
 
-def checked(X: Any, y: Any, *, noise: float | None = None, seed: int = 0) -> Problem:
+def checked(X: Any, y: Any, *, noise: Any = None, seed: int = 0) -> Problem:
     """A `Problem` from anything array-like; bad data get an error that names the culprit and the remedy.
 
     >>> checked([[1, 2], [3, 4], [5, 6], [7, 8], [9, 1]], [3, 7, 11, 15, 10]).rows
@@ -110,8 +111,8 @@ def checked(X: Any, y: Any, *, noise: float | None = None, seed: int = 0) -> Pro
     if table.shape[1] == 0:
         raise ValueError("X has no columns")
     _require_finite(table, target)
-    if noise is not None and not 0 <= noise < 1:
-        raise ValueError(f"noise is the relative noise of y, at least 0 and below 1; got {noise}")
+    if noise is not None and not (isinstance(noise, Real) and 0 <= float(noise) < 1):
+        raise ValueError(f"noise is the relative noise of y, a number at least 0 and below 1; got {noise!r}")
     return Problem(table, target, float(noise or 0.0), int(seed))
 
 
@@ -120,9 +121,11 @@ def column_names(X: Any, names: Sequence[str] | None, columns: int) -> list[str]
     given = names if names is not None else getattr(X, "columns", None)
     if given is None:
         return [f"x{i}" for i in range(columns)]
-    labels = [str(name) for name in given]
+    labels = [f"x{name}" if isinstance(name, Integral) else str(name) for name in given]
     if len(labels) != columns:
         raise ValueError(f"{len(labels)} names for {columns} columns: {labels}")
+    if any(not name.strip() for name in labels):
+        raise ValueError(f"column names must not be empty: {labels}")
     repeated = sorted({name for name in labels if labels.count(name) > 1})
     if repeated:
         raise ValueError(f"column names must be distinct, but these repeat: {', '.join(repeated)}; rename them")

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from fractions import Fraction
 from functools import cache
 from typing import Any
 
@@ -112,10 +113,10 @@ def _constant_target(problem: Problem) -> list[Candidate]:
     if np.ptp(problem.y) > 0:
         mean = Constant(float(np.mean(problem.y)))
         return [judge(problem, mean, "constant")]
-    exact = rational(first, 0.0) if first else None
-    formula = Constant(exact) if exact is not None and float(exact) == first else Constant(first)
-    status = Status.REAL if first and isinstance(formula.value, float) else Status.EXACT
-    return [Candidate(formula, "constant", status, 0.0, 0.0)]
+    exact = rational(first, 0.0) if first else Fraction(0)
+    if exact is not None and float(exact) == first:
+        return [Candidate(Constant(exact), "constant", Status.EXACT, 0.0, 0.0)]
+    return [Candidate(Constant(first), "constant", Status.REAL, 0.0, 0.0, ((first, 0.0),))]
 
 
 def _verdict(problem: Problem, tried: list[Candidate]) -> tuple[Candidate, Status, list[str]]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..algebra.calculus import Array
 from ..algebra.formula import Formula, Number, Sum, total
@@ -25,10 +26,23 @@ def combinations(features: Sequence[Formula], values: Array, target: Array, rows
     A, b = values * rows[:, None], target * rows
     if not (np.isfinite(A).all() and np.isfinite(b).all()) or len(A) < A.shape[1]:
         return
-    size = np.max(np.abs(A), axis=0)
     fitted = least_squares(A, b)
     if not _plausible(A, b, fitted):
         return
+    yield from _on_grid(features, A, b, fitted)
+    kept = np.flatnonzero(_significant(A, b, fitted))
+    if 0 < len(kept) < len(fitted):
+        A, features = A[:, kept], [features[int(i)] for i in kept]
+        fitted = least_squares(A, b)
+        if not _plausible(A, b, fitted):
+            return
+        yield from _on_grid(features, A, b, fitted)
+    if len(kept):
+        yield from _with_factor(features, fitted)
+
+
+def _on_grid(features: Sequence[Formula], A: Array, b: Array, fitted: Array) -> Iterator[Formula]:
+    """Whole and half coefficients near the fitted ones."""
     for step in (1.0, 0.5):
         weights = fitted / step
         whole = step * np.round(weights) if np.all(np.abs(weights - np.round(weights)) < 0.05) else None
@@ -36,12 +50,16 @@ def combinations(features: Sequence[Formula], values: Array, target: Array, rows
             whole = snap(A, b)
         if whole is not None and _plausible(A, b, whole):
             yield grid_sum(features, whole)
-    support = np.abs(fitted) * size > NEGLIGIBLE * np.max(np.abs(fitted) * size)
-    if support.any() and not support.all():
-        fitted = np.zeros_like(fitted)
-        fitted[support] = least_squares(A[:, support], b)
-    if support.any() and _plausible(A, b, fitted):
-        yield from _with_factor(features, fitted, support)
+
+
+def _significant(A: Array, b: Array, fitted: Array) -> NDArray[np.bool_]:
+    """Which terms matter: not negligible, and not within four standard deviations of nothing."""
+    largest = np.max(np.abs(A), axis=0)
+    scale, height = np.where(largest > 0, largest, 1.0), float(np.max(np.abs(b))) or 1.0
+    unit, share = A / scale, fitted * (scale / height)  # magnitudes of 1e±300 have no squares
+    noise = np.linalg.norm(b / height - unit @ share) / np.sqrt(max(len(A) - len(share), 1))
+    spread = noise * np.sqrt(np.maximum(np.diag(np.linalg.pinv(unit.T @ unit)), 0))
+    return np.asarray((np.abs(share) > NEGLIGIBLE * np.max(np.abs(share))) & (np.abs(share) > 4 * spread))
 
 
 def grid_sum(features: Sequence[Formula], weights: Array) -> Formula:
@@ -56,9 +74,9 @@ def _plausible(A: Array, b: Array, weights: Array) -> bool:
     return float(np.linalg.norm((A @ weights - b) / height)) < 0.05 * float(np.linalg.norm(b / height))
 
 
-def _with_factor(features: Sequence[Formula], fitted: Array, support: Array) -> Iterator[Formula]:
+def _with_factor(features: Sequence[Formula], fitted: Array) -> Iterator[Formula]:
     """One real factor times whole ratios, where the ratios are whole; then every coefficient real."""
-    chosen = [(float(w), f) for w, f, kept in zip(fitted, features, support, strict=True) if kept]
+    chosen = [(float(w), f) for w, f in zip(fitted, features, strict=True)]
     if len(chosen) > 1:
         for scale in sorted({abs(w) for w, _ in chosen}):
             ratios = [w / scale for w, _ in chosen]
