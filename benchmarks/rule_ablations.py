@@ -9,7 +9,7 @@ from typing import Any
 from unittest.mock import patch
 
 import torch
-from rule_tasks import Data, run, single, stack, ten
+from rule_tasks import Data, noisy_ten, run, single, stack, ten
 from torch import Tensor
 
 from nalm.rule import Settings
@@ -52,6 +52,13 @@ def flat_information(_form: object, evidence: Any) -> Tensor:
     return torch.ones_like(evidence.y)
 
 
+def target_information(_form: object, evidence: Any) -> Tensor:
+    """Logarithms of products weighted by the noisy target itself."""
+    noise = (evidence.implied - evidence.y).abs().median(-1, keepdim=True).values
+    square: Tensor = evidence.implied.square()
+    return square / (square + noise.square())
+
+
 class _NoEinsum:
     """Torch with another einsum, for the curvature between outputs."""
 
@@ -80,6 +87,12 @@ PRODUCT: dict[str, tuple[Settings | None, Change]] = {
     "curvature x 10": (None, lambda: curvature_times(10.0)),
 }
 
+NOISY: dict[str, Change] = {
+    "full": nullcontext,
+    "all samples count the same": lambda: patch(f"{TRACK}.information", flat_information),
+    "weighted by target instead of output": lambda: patch(f"{TRACK}.information", target_information),
+}
+
 
 def _whitening_off() -> Callable[..., Tensor]:
     from nalm.rule.regression import solve
@@ -103,6 +116,11 @@ def ablations() -> list[Row]:
         for op in ("mul", "div"):
             with change():
                 rows.append({"task": f"{op}, 10 inputs", "variant": label} | _everywhere(op, settings))
+    for label, change in NOISY.items():
+        for op in ("mul", "div"):
+            with change():
+                done = {name: noisy_ten(op, *parts, 0.1) for name, parts in {**RANGES, **OTHERS}.items()}
+            rows.append({"task": f"{op}, 10 inputs", "variant": f"label noise 10 %, {label}"} | _sum(done))
     for size in (1, 4, 16, 1000):
         for op in ("mul", "div"):
             label = f"batches of {size}"

@@ -69,7 +69,7 @@ def draw(kept: dict[str, Any], path: Path) -> None:
         )
         axes.annotate(line.other, (line.budget, y), (8, 0), textcoords="offset points", va="center", size=7, color=GREY)
     axes.set_xscale("log")
-    axes.set_xlim(0.5, 3e8)
+    axes.set_xlim(0.1, 1e9)
     axes.set_xticks([1, 10, 100, 1e3, 1e4, 1e5, 1e6, 1e7])
     axes.set_yticks(range(len(shown)), [line.label for line in shown], size=7.5)
     axes.invert_yaxis()

@@ -16,8 +16,8 @@ from nalm.rule.watch import Watched
 from nalm.unit import Unit
 
 EARLY_STEP = 0.5  # of any number, while the batches seen so far cannot determine all of them
-FARTHEST = 8.0  # exponents beyond so many times the grid only overflow
-LARGEST = 64.0  # and coefficients are driven beyond so many times the grid only by classes that can be separated
+FARTHEST = 8.0  # so many times the grid: larger exponents overflow, larger coefficients belong to separable classes...
+ENOUGH = 16.0  # ... once there are so many samples per coefficient; before, they may be a detour
 ROUNDING = 32.0  # errors below this many units of rounding are none
 
 
@@ -177,7 +177,10 @@ class Track:
     def move(self, change: Tensor, ok: Tensor) -> None:
         """Add a step to numbers and offset."""
         ok = ok & change.isfinite().all(-1).all(-1)
-        bound = (LARGEST if isinstance(self.form, Sum) else FARTHEST) * max(abs(g) for g in self.grid)
+        bound = torch.full_like(self.numbers, FARTHEST * max(abs(g) for g in self.grid))
+        if isinstance(self.form, Sum):
+            few = self.seen < ENOUGH * self.numbers.shape[-1]
+            bound = torch.where(_aligned(few, bound), torch.inf, bound)
         self.keep(ok, "numbers", (self.numbers + change[..., :-1]).clamp(-bound, bound))
         self.keep(ok, "offset", self.offset + change[..., -1])
 
