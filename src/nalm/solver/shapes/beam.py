@@ -16,6 +16,9 @@ from .link import Link
 SMALLEST_DETERMINANT = 1e-11
 MOST_ROWS = 256
 BLOCK = 256
+MOST_TRIED = 30
+"""On a narrow range very many sums come close; only the closest are worth a verdict."""
+
 Supports = NDArray[np.int64]
 
 
@@ -44,7 +47,7 @@ def sparse_sums(
         if size > len(usable) or size + 2 > len(b):
             return
         supports, errors = beam.lengthened(size, width)
-        for support in supports[errors < close]:
+        for support in supports[errors < close][:MOST_TRIED]:
             chosen = usable[support]
             yield from (
                 link.formula(formula, problem.y)

@@ -143,7 +143,7 @@ def _gauged(factors: list[Array], exponents: tuple[int, ...]) -> Iterator[tuple]
     Last, for real coefficients inside the sums, the factors with the largest weight 1 and the rest as fitted.
     """
     largest = [float(np.max(np.abs(f))) for f in factors]
-    if min(largest) == 0:
+    if min(largest) == 0 or not np.all(np.isfinite(largest)):
         return
     units = [f / m for f, m in zip(factors, largest, strict=True)]
     whole = [next((u * m for m in (1, 2, 3) if np.all(np.abs(u * m - np.round(u * m)) < 0.06)), None) for u in units]

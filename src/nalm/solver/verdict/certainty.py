@@ -13,8 +13,10 @@ from ..problem import ROUNDING, Problem
 SPARE_BITS = 20.0
 """How many bits of evidence must be left after paying for the formula's own description."""
 
+ROWS_PER_TERM = 3
+MOST_TERMS = 84
 PINNED = 1e-2
-PINNED_UNDER_NOISE = 0.3
+PINNED_UNDER_NOISE = 0.05
 """How well predictions outside the data must be known if every number of the formula were free.
 
 Laws on float32 data measure below 1e-3, approximations of other functions above 1: a short formula with the right first
@@ -26,9 +28,16 @@ def doubt(problem: Problem, formula: Formula) -> str:
     """Why a formula that reproduces the data may still not be the law; empty if the data leave no doubt."""
     if evidence_bits(problem, formula) - description_bits(problem, formula) < SPARE_BITS:
         return "there are too few rows to be sure of a formula this long"
+    if problem.noise and real_constants(formula) and problem.rows < ROWS_PER_TERM * _cubic_terms(formula):
+        return "there are too few rows to tell noise from what fitted coefficients have missed"
     if not spread_elsewhere(problem, formula) < (PINNED_UNDER_NOISE if problem.noise else PINNED):
         return "the data do not pin down the numbers in this formula: others predict differently elsewhere"
     return ""
+
+
+def _cubic_terms(formula: Formula) -> int:
+    """How many terms to the third degree the inputs read have, as many as tests for missed terms can use."""
+    return min(math.comb(len(inputs(formula)) + 3, 3), MOST_TERMS)
 
 
 def evidence_bits(problem: Problem, formula: Formula) -> float:
@@ -55,8 +64,11 @@ def spread_elsewhere(problem: Problem, formula: Formula) -> float:
     Directions in which the numbers can move without any effect anywhere (another way to write the same function) do
     not count, and neither does a number without effect on the data, such as an exponent of ±1.
     """
-    value, moves = freedoms(formula, problem.X)
-    far_value, far_moves = freedoms(formula, stretched(problem))
+    beyond = stretched(problem)
+    (value, moves), (far_value, far_moves) = freedoms(formula, problem.X), freedoms(formula, beyond)
+    if problem.noise:
+        moves = np.column_stack([moves, _bends(formula, problem.X, value)])
+        far_moves = np.column_stack([far_moves, _bends(formula, beyond, far_value)])
     with np.errstate(all="ignore"):
         tolerance = problem.tolerance(gradients(formula, problem.X)[1])
         design = np.nan_to_num(moves / tolerance[:, None], nan=0.0, posinf=0.0, neginf=0.0)
@@ -73,6 +85,15 @@ def spread_elsewhere(problem: Problem, formula: Formula) -> float:
     noise = max(0.3, float(np.sqrt(np.mean(np.nan_to_num(errors) ** 2))))
     moved = (far[:, free] / length[free]) @ directions.T / np.maximum(size_of, 1e-15)
     return noise * float(np.median(np.linalg.norm(moved, axis=1)))
+
+
+def _bends(formula: Formula, X: Array, value: Array) -> Array:
+    """What a change of curvature does: under noise, formulas of another kind with the same slopes are rivals too."""
+    read = sorted(inputs(formula))
+    with np.errstate(all="ignore"):
+        logs = np.log(np.abs(X[:, read]))
+    i, j = np.triu_indices(len(read))
+    return np.asarray(np.nan_to_num(logs[:, i] * logs[:, j], neginf=0.0, posinf=0.0) * value[:, None])
 
 
 def stretched(problem: Problem, rows: int = 64) -> Array:

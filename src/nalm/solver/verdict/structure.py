@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import chain, combinations_with_replacement, islice
+
 import numpy as np
 from scipy import stats
 
@@ -18,7 +20,7 @@ def structured(problem: Problem, formula: Formula, level: float = STRUCTURE_LEVE
     """Do the errors follow the inputs? True marks an approximation (or a missing term), not a law.
 
     The errors, and the errors in the direction of the target, are tested against a cubic in the inputs that the formula
-    reads with all products of two inputs (an F test), and against each other (can a row be predicted from the others?).
+    reads (an F test), and against each other (can a row be predicted from the others?).
     """
     errors = problem.errors(formula)
     if not np.all(np.isfinite(errors)):
@@ -61,12 +63,15 @@ def _predictable(X: Array, errors: Array) -> bool:
 
 
 def _cubic(problem: Problem, used: list[int]) -> Array:
-    """Columns 1, z, z², z³ of the inputs read, lines in all, products of two; at most a third as many as rows."""
+    """All terms to the third degree in the inputs read, the other inputs, products of two; a third as many as rows."""
     spread = problem.X.std(axis=0)
     standard = (problem.X - problem.X.mean(axis=0)) / np.where(spread > 0, spread, 1)
-    order = [i for i in used if spread[i] > 0] + [i for i in range(problem.columns) if i not in used and spread[i] > 0]
-    z = standard[:, order]
-    read = z[:, : len(used)]
-    pairs = [z[:, i] * z[:, j] for j in range(z.shape[1]) for i in range(j)]
-    columns = [np.ones(problem.rows), *read.T, *(read**2).T, *z.T[len(used) :], *(read**3).T, *pairs]
-    return np.stack(columns[: max(1, problem.rows // 3)], axis=1)
+    others = [i for i in range(problem.columns) if i not in used]
+    read = [i for i in used if spread[i] > 0]
+    terms = chain(
+        chain.from_iterable(combinations_with_replacement(read, degree) for degree in range(4)),
+        ((i,) for i in others),
+        ((i, j) for j in others for i in (*read, *others) if i < j or i in read),
+    )
+    kept = list(islice(terms, max(1, problem.rows // 3)))
+    return np.stack([np.prod(standard[:, term], axis=1) for term in kept], axis=1)
