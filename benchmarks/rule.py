@@ -97,6 +97,7 @@ PARTS: dict[str, Callable[[], list[Row]]] = {
     "two_layer": two_layer,
     "held_out": held_out,
     "networks": rule_networks.networks,
+    "controls": rule_networks.controls,
     "beyond": rule_beyond.beyond,
     "drift": rule_ablations.drift,
     "ablations": rule_ablations.ablations,

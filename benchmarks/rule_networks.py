@@ -219,3 +219,12 @@ def networks() -> list[Row]:
         rows.append(row)
         print(row, flush=True)
     return rows
+
+
+def controls() -> list[Row]:
+    """Adam with just as many steps as the rule was given."""
+    rows = []
+    for case in cases():
+        rows.append({"kind": case.kind, "case": case.name} | train(case, SEEDS, by_rule=False))
+        print(rows[-1], flush=True)
+    return rows

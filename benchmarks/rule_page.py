@@ -115,18 +115,19 @@ def held_out(rows: list[Row]) -> str:
     return short + "\n\n" + folded("Every case", table(["family", "case", "solved (latest step)", "on the grid"], each))
 
 
-def networks(rows: list[Row]) -> str:
+def networks(rows: list[Row], same: list[Row]) -> str:
     """Section 5."""
+    control = {(r["kind"], r["case"]): r for r in same}
     lines = [
         [
             r["kind"] + ("" if r["tuned"] else " *"), r["case"], share([r], "exact"),
             f"{r['median_step']:g} / {r['last_step']}" if r["median_step"] else "-", r["median_loss"],
-            f"{r['adam']['exact']}/{r['adam']['runs']}", r["adam"]["median_loss"],
+            share([control[r["kind"], r["case"]]], "exact"), share([r["adam"]], "exact"), r["adam"]["median_loss"],
         ]
         for r in rows
     ]  # fmt: skip
-    head = ["network", "target", "unit exact", "median / last step", "median last loss", "Adam: unit exact"]
-    return table([*head, "Adam: median last loss"], lines)
+    head = ["network", "target", "unit exact", "median / last step", "median last loss"]
+    return table([*head, "Adam, as many steps", "Adam, twice as many", "its median last loss"], lines)
 
 
 def beyond(rows: list[Row]) -> str:
@@ -175,13 +176,13 @@ def summary(kept: dict[str, Any]) -> str:
         ["the same with 3, 6 or 10 hidden units", of(r for r in stacks if r["hidden"] > 2), "about .6 with 10"],
         ["task families not used while tuning", of(held), "-"],
     ]  # fmt: skip
-    inside = kept["networks"]["rows"]
+    inside, same = kept["networks"]["rows"], kept["controls"]["rows"]
     for kind in dict.fromkeys(r["kind"] for r in inside):
         own = [r for r in inside if r["kind"] == kind]
-        controls = [r["adam"] for r in own]
-        lines.append(
-            [f"inside a network: {kind}", of(own, "exact"), f"Adam {share(controls, 'exact')}, twice the steps"]
-        )
+        equal = share((r for r in same if r["kind"] == kind), "exact")
+        twice = share((r["adam"] for r in own), "exact")
+        adam = f"Adam {equal} in {own[0]['steps']} steps, {twice} in twice as many"
+        lines.append([f"inside a network: {kind}", of(own, "exact"), adam])
     open_ends = kept["beyond"]["rows"]
     for item in dict.fromkeys(r["item"] for r in open_ends):
         lines.append([item, of(r for r in open_ends if r["item"] == item), "-"])
@@ -189,19 +190,22 @@ def summary(kept: dict[str, Any]) -> str:
 
 
 SECTIONS = {
-    "singles": singles, "two_layer": two_layer, "held_out": held_out, "networks": networks, "beyond": beyond,
-    "drift": drift, "ablations": ablations, "cost": cost,
+    "singles": singles, "two_layer": two_layer, "held_out": held_out, "beyond": beyond, "drift": drift,
+    "ablations": ablations, "cost": cost,
 }  # fmt: skip
 
 
 def page() -> str:
     """The template with each part's table in its place."""
     kept = json.loads(RESULTS.read_text(encoding="utf-8"))
-    missing = [name for name in SECTIONS if name not in kept]
+    missing = [name for name in (*SECTIONS, "networks", "controls") if name not in kept]
     if missing:
         raise SystemExit(f"Not measured yet: python benchmarks/rule.py {' '.join(missing)}")
     draw(kept, FIGURE)
     text = (HERE / "rule_page.in.md").read_text(encoding="utf-8").replace("{{ summary }}", summary(kept))
+    inside = networks(kept["networks"]["rows"], kept["controls"]["rows"])
+    seconds = kept["networks"]["seconds"] + kept["controls"]["seconds"]
+    text = text.replace("{{ networks }}", f"{inside}\n\n*Measured in {seconds} s.*")
     for name, section in SECTIONS.items():
         shown = f"{section(kept[name]['rows'])}\n\n*Measured in {kept[name]['seconds']} s.*"
         text = text.replace("{{ " + name + " }}", shown)
