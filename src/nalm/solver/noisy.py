@@ -16,7 +16,7 @@ import numpy as np
 
 from .algebra.calculus import evaluate
 from .algebra.formula import Formula, real_constants
-from .ladder import Rung
+from .ladder import Propose, Rung
 from .problem import Problem
 from .shapes.composite import product_with_factors, sum_with_trees
 from .shapes.factored import product_of_sums, quotient_of_sums
@@ -43,9 +43,8 @@ def under_noise(problem: Problem, tried: list[Candidate], chosen: Candidate, tho
     loose = replace(problem, noise=LARGEST_NOISE)
     pool: dict[Formula, float] = {}
     shapes: dict[Formula, str] = {}
-    for rung in _rungs(loose, thorough):
-        proposals = (formula for formula in rung.propose(loose) if formula is not None)
-        for formula in islice(proposals, PROPOSALS):
+    for rung in rungs(loose, thorough):
+        for formula in _given(rung.propose(loose)):
             refined = refine(loose, formula, rounds=2)[0]
             level = noise_level(problem, refined)
             if level < LARGEST_NOISE:
@@ -71,19 +70,32 @@ def under_noise(problem: Problem, tried: list[Candidate], chosen: Candidate, tho
     return noisy, tried, verdict, verdict.status, [note]
 
 
-def _rungs(problem: Problem, thorough: bool) -> Iterator[Rung]:
-    yield Rung("sum", sum_of_inputs)
-    yield Rung("product", product_of_powers)
-    yield Rung("sum of powers", sum_of_powers)
-    yield Rung("quotient of sums", quotient_of_sums)
+def rungs(problem: Problem, thorough: bool) -> Iterator[Rung]:
+    """The shapes that are tried where data are blurred, the first proposals of each: nothing exact guides a search."""
+    return (Rung(name, partial(_first, propose)) for name, propose in _shapes(problem, thorough))
+
+
+def _first(propose: Propose, problem: Problem) -> Iterator[Formula | None]:
+    return islice(_given(propose(problem)), PROPOSALS)
+
+
+def _given(proposals: Iterator[Formula | None]) -> Iterator[Formula]:
+    return (formula for formula in proposals if formula is not None)
+
+
+def _shapes(problem: Problem, thorough: bool) -> Iterator[tuple[str, Propose]]:
+    yield "sum", sum_of_inputs
+    yield "product", product_of_powers
+    yield "sum of powers", sum_of_powers
+    yield "quotient of sums", quotient_of_sums
     if not thorough:
         return
-    yield Rung("product of 2 sums", partial(product_of_sums, k=2, starts=3))
+    yield "product of 2 sums", partial(product_of_sums, k=2, starts=3)
     few = by_importance(problem)[:6]
-    yield Rung("sum of products", partial(sum_of_products, columns=few, terms=3, width=30))
-    yield Rung("monomial times a form", partial(monomial_times_form, columns=few))
-    yield Rung("product with factors", partial(product_with_factors, columns=few[:5]))
-    yield Rung("sum with trees", partial(sum_with_trees, columns=few[:5]))
+    yield "sum of products", partial(sum_of_products, columns=few, terms=3, width=30)
+    yield "monomial times a form", partial(monomial_times_form, columns=few)
+    yield "product with factors", partial(product_with_factors, columns=few[:5])
+    yield "sum with trees", partial(sum_with_trees, columns=few[:5])
 
 
 def noise_level(problem: Problem, formula: Formula) -> float:

@@ -17,17 +17,23 @@ ROUNDING = 2.0**-24
 
 EXACT_LIMIT = 4.0
 NOISE_LIMIT = 6.0
+PRINTED_LIMIT = 1.02
 FEWEST_ROWS = 5
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Inputs `X` `(n, d)`, target `y` `(n,)`, both float64, and the relative noise of `y` (0: rounding only)."""
+    """Inputs `X` `(n, d)`, target `y` `(n,)`, both float64, and the relative noise of `y` (0: rounding only).
+
+    `printed`, `(n, d + 1)`, is half a unit of the last printed digit of every input and of the target, where a table
+    holds fewer digits than float32 does.
+    """
 
     X: Array
     y: Array
     noise: float = 0.0
     seed: int = 0
+    printed: Array | None = None
 
     @property
     def rows(self) -> int:
@@ -40,17 +46,31 @@ class Problem:
     @property
     def limit(self) -> float:
         """The largest error, in units of `tolerance`, that still counts as equal."""
+        if self.printed is not None:
+            return PRINTED_LIMIT
         return NOISE_LIMIT if self.noise else EXACT_LIMIT
 
+    @property
+    def blur(self) -> float:
+        """The relative error of the target that a search has to expect beyond rounding."""
+        if self.printed is None:
+            return self.noise
+        sizes = np.append(np.max(np.abs(self.X), axis=0), np.max(np.abs(self.y)))
+        inputs, target = np.split(np.max(self.printed, axis=0) / sizes, [-1])
+        return float(self.noise + np.max(inputs, initial=0.0) + target[0])
+
     def tolerance(self, by_input: Array) -> Array:
-        """What float32 rounding of inputs and target, and the noise, may change in the target: `(n,)`.
+        """What rounding of inputs and target (float32 or printed), and the noise, may change in the target: `(n,)`.
 
         This makes the test a componentwise backward error: scale-free, right for tiny magnitudes, near poles and under
         cancellation, where the relative error of the target alone would be useless.
         """
         with np.errstate(all="ignore"):
             carried = np.sum(np.abs(self.X * by_input), axis=1)
-            return np.asarray(ROUNDING * (np.abs(self.y) + carried) + self.noise * np.abs(self.y))
+            allowed = ROUNDING * (np.abs(self.y) + carried) + self.noise * np.abs(self.y)
+            if self.printed is not None:
+                allowed = allowed + np.sum(np.abs(self.printed[:, :-1] * by_input), axis=1) + self.printed[:, -1]
+            return np.asarray(allowed)
 
     def errors(self, formula: Formula) -> Array:
         """Signed errors of a formula in units of `tolerance`, `(n,)`; infinite where it has no value."""
@@ -86,7 +106,8 @@ class Problem:
 
     def of_rows(self, kept: Any) -> Problem:
         """Some of the rows."""
-        return replace(self, X=self.X[kept], y=self.y[kept])
+        printed = None if self.printed is None else self.printed[kept]
+        return replace(self, X=self.X[kept], y=self.y[kept], printed=printed)
 
 
 def checked(X: Any, y: Any, *, noise: Any = None, seed: int = 0) -> Problem:

@@ -17,6 +17,7 @@ from .algebra.formula import Constant
 from .clean import renumbered, set_aside
 from .ladder import EFFORTS, Effort, approximations, climb, stages
 from .noisy import Outcome, under_noise
+from .printed import PRINTED, as_printed, within_print
 from .problem import Problem, checked, column_names
 from .solution import Evidence, Solution
 from .verdict.certainty import agrees_elsewhere
@@ -94,8 +95,7 @@ def _searched(problem: Problem, effort: Effort, noisy: bool, report: Callable[[s
         tried = tried + climb(problem, rungs, report)
         chosen, status, _ = _verdict(problem, tried)
         if status is Status.NONE and noisy and depth < (2 if effort.composite else 1):
-            report("noise")
-            outcome = under_noise(problem, tried, chosen, thorough=depth > 0)
+            outcome = _blurred(problem, tried, chosen, depth > 0, report)
             if outcome[3] in (Status.EXACT, Status.REAL):
                 return outcome
             doubtful = outcome if outcome[3] is Status.AMBIGUOUS and depth else None
@@ -103,6 +103,22 @@ def _searched(problem: Problem, effort: Effort, noisy: bool, report: Callable[[s
     if status is Status.NONE and doubtful is not None:
         return doubtful
     return problem, tried, chosen, status, notes
+
+
+def _blurred(
+    problem: Problem, tried: list[Candidate], chosen: Candidate, thorough: bool, report: Callable[[str], None]
+) -> Outcome:
+    """What explains the data within their printed digits, if they have few, or else under noise."""
+    if (printed := as_printed(problem)) is not None:
+        report("printed digits")
+        inside = within_print(printed, thorough)
+        best, status, notes = _verdict(printed, inside)
+        if status is not Status.NONE:
+            return printed, tried + inside, best, status, [PRINTED, *notes]
+        if not thorough:  # noise explains too easily what more shapes would explain exactly
+            return problem, tried, chosen, Status.NONE, []
+    report("noise")
+    return under_noise(problem, tried, chosen, thorough)
 
 
 def _constant_target(problem: Problem) -> list[Candidate]:

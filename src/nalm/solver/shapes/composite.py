@@ -82,7 +82,7 @@ def product_with_factors(problem: Problem, columns: Indices, factors: int = 2) -
     # Differences of nearly equal inputs lose their digits, so the half of the rows with the widest gaps is used.
     sharp = probe_rows(problem.X[:, columns], max(problem.rows // 2, problem.columns + 8))
     logs, base, target = logs[sharp], base[sharp], target[sharp]
-    for support in _supports(base, logs, target, factors, max(CLOSE, 3 * problem.noise)):
+    for support in _supports(base, logs, target, factors, max(CLOSE, 3 * problem.blur)):
         fitted = least_squares(np.column_stack([logs[:, support], base]), target)
         if np.all(np.isfinite(fitted)):
             # A root needs its tree the right way round.
@@ -115,7 +115,7 @@ def sum_with_trees(problem: Problem, columns: Indices, terms: int = 2) -> Iterat
     base = np.column_stack([problem.X, np.ones(problem.rows)])
     linear: list[Formula] = [*(Input(i) for i in range(problem.columns)), ONE]
     rounded = ROUNDED * float(np.sqrt(np.mean(problem.y**2)))
-    for support in _supports(base, values, problem.y, terms, max(CLOSE, 3 * problem.noise), rounded):
+    for support in _supports(base, values, problem.y, terms, max(CLOSE, 3 * problem.blur), rounded):
         features = [*(trees[i] for i in support), *linear]
         yield from combinations(features, np.column_stack([values[:, support], base]), problem.y, np.ones(problem.rows))
     yield None

@@ -44,7 +44,7 @@ def _fronts(problem: Problem, chosen: tuple[int, ...], features: list[Formula], 
     fronts = [np.broadcast_to(front, problem.y.shape) for front in fronts]
     ways = [(link, s, front) for link in usable_links(problem) for s, front in zip(signs, fronts, strict=True)]
     targets = np.stack([link.target(problem.y) * front for link, _, front in ways], axis=1)
-    for k in _explained(values, targets, max(CLOSE, 3 * problem.noise)):
+    for k in _explained(values, targets, max(CLOSE, 3 * problem.blur)):
         link, exponents, front = ways[k]
         rows = link.weights(problem.y) / np.abs(front)
         for form in combinations(features, values, targets[:, k], rows / np.max(rows)):

@@ -31,7 +31,7 @@ def tree(problem: Problem, columns: Indices, most_leaves: int, budget: int) -> I
     """
     rows = probe_rows(problem.X[:, columns])
     forest = Forest(problem.X[np.ix_(rows, columns)], columns, full=most_leaves > 6)
-    peels = Peels(problem.y[rows], problem.noise, forest)
+    peels = Peels(problem.y[rows], problem.blur, forest)
     reached = []
     for trees, peeled in _meetings(most_leaves):
         if _grown(forest, trees, budget) and _grown(peels, peeled, budget):

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..algebra.calculus import Array, evaluate, freedoms, gradients
 from ..algebra.formula import Formula, inputs, real_constants, size
+from ..digits import half_units
 from ..problem import ROUNDING, Problem
 
 SPARE_BITS = 20.0
@@ -16,11 +17,13 @@ SPARE_BITS = 20.0
 ROWS_PER_TERM = 3
 MOST_TERMS = 84
 PINNED = 1e-2
+PINNED_IN_PRINT = 2e-3
 PINNED_UNDER_NOISE = 0.05
 """How well predictions outside the data must be known if every number of the formula were free.
 
 Laws on float32 data measure below 1e-3, approximations of other functions above 1: a short formula with the right first
-Taylor coefficients reproduces a narrow range to the last digit, but its numbers trade against each other.
+Taylor coefficients reproduces a narrow range to the last digit, but its numbers trade against each other. Laws printed
+with three digits measure below 1e-3, approximations within the digits from 1e-2.
 """
 
 
@@ -30,7 +33,8 @@ def doubt(problem: Problem, formula: Formula) -> str:
         return "there are too few rows to be sure of a formula this long"
     if problem.noise and real_constants(formula) and problem.rows < ROWS_PER_TERM * _cubic_terms(formula):
         return "there are too few rows to tell noise from what fitted coefficients have missed"
-    if not spread_elsewhere(problem, formula) < (PINNED_UNDER_NOISE if problem.noise else PINNED):
+    pinned = PINNED_UNDER_NOISE if problem.noise else PINNED if problem.printed is None else PINNED_IN_PRINT
+    if not spread_elsewhere(problem, formula) < pinned:
         return "the data do not pin down the numbers in this formula: others predict differently elsewhere"
     return ""
 
@@ -45,7 +49,9 @@ def evidence_bits(problem: Problem, formula: Formula) -> float:
     height = float(np.max(np.abs(problem.y))) or 1.0
     y = problem.y / height  # squares of very small numbers would vanish
     spread = float(np.std(y))
-    floor = (ROUNDING + problem.noise) * np.maximum(np.abs(y), 1e-300)
+    floor = np.maximum((ROUNDING + problem.noise) * np.maximum(np.abs(y), 1e-300), half_units(problem.y) / height)
+    if problem.printed is not None:
+        floor = problem.tolerance(gradients(formula, problem.X)[1]) / height
     read = sorted(inputs(formula))
     distinct = np.unique(problem.X[:, read], axis=0, return_index=True)[1]
     return float(np.sum(np.maximum(np.log2(spread / floor[distinct] + 1) - 2, 0)))
@@ -53,7 +59,7 @@ def evidence_bits(problem: Problem, formula: Formula) -> float:
 
 def description_bits(problem: Problem, formula: Formula) -> float:
     """About how many bits name a formula: which inputs, joined how, and each real constant to the noise."""
-    constant = -math.log2(ROUNDING + problem.noise)
+    constant = -math.log2(ROUNDING + problem.blur)
     symbol = math.log2(problem.columns + 2) + 2.5
     return size(formula) * symbol + len(inputs(formula)) + constant * len(real_constants(formula))
 

@@ -190,7 +190,7 @@ def _acceptable(problem: Problem, formula: Formula, spread: Array) -> bool:
     values = np.abs(real_constants(formula))
     if len(values) > MOST_CONSTANTS or not problem.holds(formula):
         return False
-    if np.any(spread > (LEAST_DETERMINED_UNDER_NOISE if problem.noise else LEAST_DETERMINED) * values):
+    if np.any(spread > (LEAST_DETERMINED_UNDER_NOISE if problem.blur else LEAST_DETERMINED) * values):
         return False
     if not problem.noise and problem.backward_error(formula) > SINGLE_ROUNDINGS:
         return False

@@ -1,0 +1,36 @@
+"""How many digits the numbers of a column have."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .algebra.calculus import Array
+
+MOST_DIGITS = 8
+
+
+def half_units(values: Array) -> Array:
+    """Half a unit of the last digit of each number: of a fixed number of decimals or of significant digits.
+
+    Whichever explains the column with fewer digits in all is believed. Whole numbers count as exact.
+
+    >>> half_units(np.array([0.25, 1.5, 12.75])).tolist(), half_units(np.array([3.0, 4.0])).tolist()
+    ([0.005, 0.005, 0.005], [0.0, 0.0])
+    """
+    exact = np.zeros(len(values))
+    if np.all(values == np.round(values)):
+        return exact
+    power = np.floor(np.log10(np.abs(np.where(values == 0, 1.0, values))))
+    ways = [_coarsest(values, np.zeros(len(values)), 0), _coarsest(values, power, 1)]
+    known = [unit for unit in ways if unit is not None]
+    return max(known, key=lambda unit: float(np.sum(np.log(unit))), default=exact)
+
+
+def _coarsest(values: Array, power: Array, fewest: int) -> Array | None:
+    """Half of `10 ** (power - digits)` for the fewest digits that keep every number; None if that takes too many."""
+    for digits in range(fewest, MOST_DIGITS):
+        unit = 10.0 ** (power - digits)
+        counts = values / unit
+        if np.all(np.abs(counts - np.round(counts)) <= 1e-12 * np.abs(counts)):
+            return unit / 2
+    return None
