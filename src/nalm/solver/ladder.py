@@ -106,6 +106,8 @@ SHALLOW = 5
 """Up to this many leaves a tree search is cheaper than the composite shapes."""
 
 RIVALS = 20
+UNDECIDED = 60
+"""After so many formulas that reproduce the data but are not pinned down, more of them decide nothing."""
 
 
 def climb(problem: Problem, rungs: Iterable[Rung], report: Callable[[str], None] = lambda _: None) -> list[Candidate]:
@@ -114,6 +116,7 @@ def climb(problem: Problem, rungs: Iterable[Rung], report: Callable[[str], None]
     After a find, a few more proposals of the same rung are judged, so that a rival shows itself.
     """
     judged: list[Candidate] = []
+    undecided = 0
     for rung in rungs:
         report(rung.name)
         proposals = iter(rung.propose(problem))
@@ -121,6 +124,9 @@ def climb(problem: Problem, rungs: Iterable[Rung], report: Callable[[str], None]
             if formula is None:
                 continue
             judged.append(judge(problem, formula, rung.name))
+            undecided += judged[-1].status is Status.AMBIGUOUS
+            if undecided == UNDECIDED:
+                return judged
             if judged[-1].found:
                 equals = (rival for rival in takewhile(lambda rival: rival is not None, proposals) if rival is not None)
                 judged += [judge(problem, rival, rung.name) for rival in islice(equals, RIVALS)]
