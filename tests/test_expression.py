@@ -21,6 +21,13 @@ def product_of_sums() -> nalm.Chain:
     return nalm.Chain(put(nalm.NAU(3, 2), W=[[1, 1, 0], [0, 0, 1]]), put(nalm.NMU(2, 1), W=[1, 1]))
 
 
+def test_signs_that_cancel_are_not_shown() -> None:
+    negated = nalm.Chain(put(nalm.NAU(3, 2), W=[[-1, -1, 0], [0, 0, -1]]), put(nalm.NMU(2, 1), W=[1, 1]))
+    assert str(nalm.read(negated, ["a", "b", "c"])) == "c*(a + b)"
+    difference = nalm.Chain(put(nalm.NAU(3, 2), W=[[-1, 1, 0], [0, 0, 1]]), put(nalm.NMU(2, 1), W=[1, 1]))
+    assert str(nalm.read(difference, ["a", "b", "c"])) == "c*(-a + b)"
+
+
 def test_everything_about_one_expression() -> None:
     expression = nalm.read(product_of_sums(), ["a", "b", "c"])
     assert expression.sympy == (a + b) * c

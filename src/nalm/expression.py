@@ -126,7 +126,15 @@ def read(model: nn.Module, names: Sequence[str] | None = None, within: float = O
     for layer in rounded:
         values = layer.formula(values)
     exact = all(layer.on_grid() for layer in rounded)
-    return Expression(tuple(sympy.sympify(v) for v in values), symbols, exact, _evaluator(model))
+    return Expression(tuple(_with_fewer_signs(sympy.sympify(v)) for v in values), symbols, exact, _evaluator(model))
+
+
+def _with_fewer_signs(output: sympy.Expr) -> sympy.Expr:
+    """(-a - b)*(-c - d) as (a + b)*(c + d): which of the two a stack learns is chance."""
+    import sympy
+
+    simpler = sympy.signsimp(output)
+    return simpler if simpler.count_ops() < output.count_ops() else output
 
 
 def _layers(model: nn.Module) -> list[Unit]:

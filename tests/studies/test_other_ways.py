@@ -1,4 +1,4 @@
-"""Where published recipes fail, the rule and the solver do not: rows of the studies, on the cells with published zeros."""
+"""Where published recipes fail, the rule and the solver do not: rows of the studies, on hard cells."""
 
 from __future__ import annotations
 
