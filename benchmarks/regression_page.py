@@ -36,7 +36,8 @@ LAWS_TEXT = """## Laws of physics: ours, gplearn and pyoperon
 
 256 rows in float32, the law's own inputs and the stated number of redundant ones. *Recovered*: median relative error
 below 1e-5 (or the noise, if larger) from the upper end of the data to twice that. *Wrong claims*: called exact or exact
-up to a real coefficient, but not recovered. Ours is not told the noise. The peers make no claims. They stop at 10 s of
+up to a real coefficient, but not recovered. Ours is not told the noise; cells with noise hold the fits that were run so
+far. At a noise of 1e-3 on U[1.1,1.2) the verdict is `ambiguous`. The peers make no claims. They stop at 10 s of
 processor time for each fit (gplearn at the end of a generation) and were run on all laws, on U[1,2) with two redundant
 inputs and without noise. A pyoperon fit that ended in an error of its own counts as not recovered. PySR could not take
 part: it downloads Julia when it is imported, and there was no network. The 29 laws were used while the solver was

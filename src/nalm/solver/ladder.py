@@ -106,7 +106,7 @@ SHALLOW = 5
 """Up to this many leaves a tree search is cheaper than the composite shapes."""
 
 RIVALS = 20
-UNDECIDED = 60
+UNDECIDED = 30
 """After so many formulas that reproduce the data but are not pinned down, more of them decide nothing."""
 
 
