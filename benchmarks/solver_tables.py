@@ -1,4 +1,5 @@
-"""The published tasks solved from one batch: single units, the two-layer task, compositions, random trees, refusals.
+"""The published tasks solved from one batch: single units, the two-layer task, compositions, random trees, printed
+tables, refusals.
 
     python benchmarks/solver_tables.py            # runs what is missing and writes benchmarks/results/solver_tasks.csv
 
@@ -20,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 import numpy as np
 from solver.data import DISTRIBUTIONS, NINE_RANGES, OPERATIONS, float32, two_layer
-from solver.targets import KINDS, RANGES
+from solver.targets import KINDS, RANGES, irrational_powers, named, network, rational, waves
 from solver.targets import right as claim_is_right
 from solver.test_laws import COMPOSITIONS, random_tree
 
@@ -85,6 +86,25 @@ def refusals(kind: Callable[..., tuple[np.ndarray, Truth | None]]) -> Iterator[D
         yield X, float32(y), truth
 
 
+def printed_laws(digits: int) -> Iterator[Data]:
+    """The compositions over U[1,9), four columns, 128 rows, every number with a few decimals."""
+    for seed in range(2):
+        X = np.random.default_rng([seed, digits]).uniform(1, 9, (128, 4))
+        for formula in COMPOSITIONS.values():
+            yield X.round(digits), formula(*X.T[:3]).round(digits), lambda Z, f=formula: f(*Z.T[:3])
+
+
+def printed_refusals(digits: int) -> Iterator[Data]:
+    """Targets that are no arithmetic with a few decimals, kinds and ranges in turn."""
+    kinds = (network, waves, irrational_powers, named, rational)
+    for seed in range(2 * SEEDS):
+        rng = np.random.default_rng([seed, digits, 11])
+        X = rng.uniform(*RANGES[seed % len(RANGES)], (128, 3))
+        y, truth = kinds[seed % len(kinds)](rng, X)
+        if np.ptp(y.round(digits)) > 0:
+            yield X.round(digits), y.round(digits), truth
+
+
 def cells() -> Iterator[tuple[str, str, Callable[[], Iterator[Data]]]]:
     for inputs in (2, 10, 100):
         for name in DISTRIBUTIONS:
@@ -102,6 +122,9 @@ def cells() -> Iterator[tuple[str, str, Callable[[], Iterator[Data]]]]:
         for bounds in NINE_RANGES:
             cell = f"U[{bounds[0]:g},{bounds[1]:g}), {columns} inputs"
             yield "16 compositions", cell, lambda a=(bounds, columns): compositions(*a)
+    for digits in (2, 3, 4, 5):
+        yield "printed tables", f"16 compositions, {digits} decimals", lambda k=digits: printed_laws(k)
+        yield "printed tables", f"no arithmetic, {digits} decimals", lambda k=digits: printed_refusals(k)
     for kind in KINDS:
         yield "refusals", kind.__name__.replace("_", " "), lambda k=kind: refusals(k)
 
