@@ -221,10 +221,10 @@ def _magnitude_axis(axes: Axes, values: ArrayLike, label: str, steps: bool = Fal
         axes.set_yscale("log")
         axes.set_ylim(low / widen, high * widen)
     axes.yaxis.set_minor_formatter(NullFormatter())
-    if steps:  # units solve within a few decades
+    if steps:
         axes.yaxis.set_major_formatter(EngFormatter(sep=""))
-        if axes.get_yscale() == "log":
-            axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5), numticks=12))
+        if axes.get_yscale() == "log":  # within a few decades powers of ten are too few marks
+            axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 500 * low else (1,), numticks=12))
 
 
 def _range_axis(panels: Sequence[Axes], columns: Sequence[str]) -> None:
