@@ -130,7 +130,7 @@ def miniature(study: Study) -> Study:
     cells = {}
     for cell in study.cells:
         if rows.index(cell.row) % len(columns) == columns.index(cell.column) % len(rows) or cell.column == columns[0]:
-            cells[cell.row, cell.column] = replace(cell, recipe=cell.recipe.scaled(4), every=2)
+            cells[cell.row, cell.column] = replace(cell, recipe=cell.recipe.scaled(4), every=2, retire=False)
     return replace(study, cells=tuple(cells.values()), seeds=1)
 
 

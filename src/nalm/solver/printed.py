@@ -55,7 +55,7 @@ def _spare_digits(value: float, deviation: float) -> float:
     """How many digits fewer a constant takes than the data determine: above 0 for 1.8 ± 0.001, about 0 by chance.
 
     >>> round(_spare_digits(1.8, 0.001), 2), round(_spare_digits(1.7634, 0.001), 2)
-    (1.26, -1.74)
+    (1.26, -1.75)
     """
     digits = next(n for n in range(1, 18) if float(f"{value:.{n}g}") == value)
     return math.log10(abs(value) / max(deviation, 1e-16)) - digits

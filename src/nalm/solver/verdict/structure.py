@@ -8,11 +8,15 @@ import numpy as np
 from scipy import stats
 
 from ..algebra.calculus import Array
-from ..algebra.formula import Formula, inputs
+from ..algebra.formula import Formula, inputs, real_constants
 from ..problem import Problem
 
 STRUCTURE_LEVEL = 1e-5
 PREDICTABLE = 4.0
+PREDICTABLE_WITHOUT_FITS = 5.5
+"""White errors exceed the first once in a thousand times and the second once in a hundred thousand. A formula without
+fitted numbers has less to hide, and must not be refused by chance."""
+
 MOST_ROWS = 512
 
 
@@ -30,7 +34,8 @@ def structured(problem: Problem, formula: Formula, level: float = STRUCTURE_LEVE
     basis = np.linalg.qr(_cubic(problem, sorted(inputs(formula))))[0]
     # A target that changes sign would hide a missing factor, so its sign is taken out as well.
     both = (errors, errors * np.where(problem.y < 0, -1, 1))
-    return any(_explained(basis, e) < level for e in both) or _predictable(problem.X, np.stack(both, axis=1))
+    strength = PREDICTABLE if real_constants(formula) else PREDICTABLE_WITHOUT_FITS
+    return any(_explained(basis, e) < level for e in both) or _predictable(problem.X, np.stack(both, axis=1), strength)
 
 
 def _explained(basis: Array, errors: Array) -> float:
@@ -43,7 +48,7 @@ def _explained(basis: Array, errors: Array) -> float:
     return float(stats.f.sf((explained / terms) / (left / (rows - terms)), terms, rows - terms))
 
 
-def _predictable(X: Array, errors: Array) -> bool:
+def _predictable(X: Array, errors: Array, strength: float) -> bool:
     """Does a smooth function of all inputs, fitted to the other rows, foretell a row's error? Columns are tested apart.
 
     What is real shows in every block of rows; what one block shows by chance, the next does not.
@@ -52,10 +57,11 @@ def _predictable(X: Array, errors: Array) -> bool:
     by chance only.
     """
     blocks = [slice(start, start + MOST_ROWS) for start in range(0, max(1, len(X) - MOST_ROWS + 1), MOST_ROWS)]
-    return all(_foretold(X[block], errors[block]) for block in blocks)
+    return all(np.max(_foretold(X[block], errors[block])) > strength for block in blocks)
 
 
-def _foretold(X: Array, errors: Array) -> bool:
+def _foretold(X: Array, errors: Array) -> Array:
+    """How well the errors of each column are foretold: the correlation times the root of the rows."""
     spread = X.std(axis=0)
     z = (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1)
     errors = errors - errors.mean(axis=0)
@@ -64,9 +70,8 @@ def _foretold(X: Array, errors: Array) -> bool:
     smoother = kernel @ np.linalg.inv(kernel + 0.1 * np.eye(len(z)))
     own = np.diag(smoother)[:, None]
     foretold = (smoother @ errors - own * errors) / (1 - own)
-    strength = np.sum(foretold * errors, axis=0)
     size = np.linalg.norm(foretold, axis=0) * np.linalg.norm(errors, axis=0)
-    return bool(np.any(strength > PREDICTABLE * size / np.sqrt(len(z))))
+    return np.asarray(np.sqrt(len(z)) * np.sum(foretold * errors, axis=0) / np.maximum(size, 1e-300))
 
 
 def _cubic(problem: Problem, used: list[int]) -> Array:
