@@ -124,7 +124,7 @@ def cells() -> Iterator[tuple[str, str, Callable[[], Iterator[Data]]]]:
             yield "16 compositions", cell, lambda a=(bounds, columns): compositions(*a)
     for digits in (2, 3, 4, 5):
         yield "printed tables", f"16 compositions, {digits} decimals", lambda k=digits: printed_laws(k)
-        yield "printed tables", f"no arithmetic, {digits} decimals", lambda k=digits: printed_refusals(k)
+        yield "printed refusals", f"{digits} decimals", lambda k=digits: printed_refusals(k)
     for kind in KINDS:
         yield "refusals", kind.__name__.replace("_", " "), lambda k=kind: refusals(k)
 
