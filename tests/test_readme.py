@@ -50,6 +50,18 @@ def test_links_lead_to_files(page: str) -> None:
         assert link.startswith("https://") or (path.parent / link).exists(), link
 
 
+def test_the_code_of_the_solver_page_runs() -> None:
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "solver.md").read_text(encoding="utf-8"), re.S)
+    names: dict[str, Any] = {}
+    output = io.StringIO()
+    with contextlib.redirect_stdout(output):
+        for code in blocks:
+            exec(code, names)
+    assert str(names["solution"].expression) == "M*m/r**2"
+    assert names["model"].exact_
+    assert "NRU" in output.getvalue()
+
+
 def test_the_unit_in_contributing_works() -> None:
     (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"), re.S)
     names: dict[str, Any] = {"__name__": "contributing"}

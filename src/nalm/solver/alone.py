@@ -10,13 +10,14 @@ import numpy as np
 from .ladder import Propose, Rung, climb
 from .problem import checked
 from .shapes import composite, factored, forms, monomials, products, sums
+from .solve import one_thread
 from .trees import search
 from .verdict.judge import Candidate
 
 
 def _best(X: Any, y: Any, noise: float | None, seed: int, name: str, propose: Propose) -> Candidate | None:
     problem = checked(X, y, noise=noise, seed=seed)
-    with np.errstate(all="ignore"):
+    with one_thread(), np.errstate(all="ignore"):
         tried = climb(problem, [Rung(name, propose)])
     return min(tried, key=lambda c: (not c.found, len(c.constants), c.relative_error), default=None)
 
