@@ -8,6 +8,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from nalm.cli import main
 from nalm.solver import solve
 from nalm.solver.command import solve_command
 from nalm.solver.table import candidate_text, identifiers, python_function, read_table
@@ -104,8 +105,18 @@ def test_command_as_json(tmp_path):
 
 def test_command_names_the_error(tmp_path):
     result = command(written(tmp_path), "--target", "z")
-    assert result.exit_code == 2
-    assert "no column 'z'" in " ".join(result.output.split())
+    assert isinstance(result.exception, ValueError)
+    assert "no column 'z'" in str(result.exception)
+
+
+def test_errors_are_one_line(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", ["nalm", "solve", str(tmp_path / "[red]none.csv"), "--target", "y"])
+    with pytest.raises(SystemExit) as stop:
+        main()
+    assert stop.value.code == 2
+    line = "".join(capsys.readouterr().err.split())
+    assert line.startswith("nalm:")
+    assert "[red]none.csv" in line
 
 
 def test_command_writes_onnx(tmp_path):

@@ -29,6 +29,6 @@ def main() -> None:
 
     try:
         app()
-    except (ValueError, RowError, StoreError, ImportError) as error:
+    except (ValueError, RowError, StoreError, ImportError, OSError) as error:
         Console(stderr=True, highlight=False).print(f"[bold red]nalm:[/] {escape(str(error))}")
         sys.exit(2)

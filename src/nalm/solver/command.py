@@ -31,15 +31,11 @@ def solve_command(
     from .table import candidate_table, python_function, read_table
 
     console = Console(stderr=as_json)
-    try:
-        X, y, names = read_table(data, target)
-        with console.status("reading") as status:
-            solution = solve(
-                X, y, names=names, noise=noise, effort=effort, report=lambda shape: status.update(f"trying: {shape}")
-            )
-    except (ValueError, OSError, ImportError) as error:
-        console.print(f"[red]{type(error).__name__}[/red]: {error}", highlight=False, markup=True)
-        raise typer.Exit(2) from None
+    X, y, names = read_table(data, target)
+    with console.status("reading") as status:
+        solution = solve(
+            X, y, names=names, noise=noise, effort=effort, report=lambda shape: status.update(f"trying: {shape}")
+        )
     if export is not None:
         export.write_text(python_function(solution), encoding="utf-8")
     if onnx is not None:
