@@ -19,11 +19,11 @@ import rule_networks
 import torch
 from rule_tasks import run, single, stack
 
-from nalm.distribution import Alternating, Halves, Uniform
-from nalm.studies.division import OTHERS, mixed_signs
-from nalm.tasks.arithmetic import RANGES, SingleModule
-from nalm.tasks.division import Division, near_zero
-from nalm.tasks.two_layer import FourInputs, TwoLayer
+from nalm.bench.distribution import Alternating, Halves, Uniform
+from nalm.bench.studies.division import OTHERS, mixed_signs
+from nalm.bench.tasks.arithmetic import RANGES, SingleModule
+from nalm.bench.tasks.division import Division, near_zero
+from nalm.bench.tasks.two_layer import FourInputs, TwoLayer
 
 RESULTS = Path(__file__).parent / "results" / "rule.json"
 SEEDS = range(25)

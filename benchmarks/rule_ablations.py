@@ -12,16 +12,16 @@ import torch
 from rule_tasks import Data, noisy_ten, run, single, stack, ten
 from torch import Tensor
 
-from nalm.rule import Settings
-from nalm.rule import curvature as curvature_module
-from nalm.studies.division import OTHERS
-from nalm.tasks.arithmetic import RANGES, SingleModule
-from nalm.tasks.two_layer import TwoLayer
-from nalm.uniforms import uniforms
+from nalm.bench.studies.division import OTHERS
+from nalm.bench.tasks.arithmetic import RANGES, SingleModule
+from nalm.bench.tasks.two_layer import TwoLayer
+from nalm.core.uniforms import uniforms
+from nalm.training.rule import Settings
+from nalm.training.rule import curvature as curvature_module
 
 Row = dict[str, Any]
 Change = Callable[[], Any]
-JOINT, TRACK, OPTIMISER = "nalm.rule.joint", "nalm.rule.track", "nalm.rule.optimiser"
+JOINT, TRACK, OPTIMISER = "nalm.training.rule.joint", "nalm.training.rule.track", "nalm.training.rule.optimiser"
 
 
 def scaled_solve(moment: Tensor, right: Tensor, damping: float | Tensor) -> Tensor:  # noqa: ARG001
@@ -95,7 +95,7 @@ NOISY: dict[str, Change] = {
 
 
 def _whitening_off() -> Callable[..., Tensor]:
-    from nalm.rule.regression import solve
+    from nalm.training.rule.regression import solve
 
     def choose(moment: Tensor, right: Tensor, damping: float | Tensor) -> Tensor:
         return solve(moment, right, damping) if moment.shape[-1] <= 2 else scaled_solve(moment, right, damping)

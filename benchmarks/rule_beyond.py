@@ -12,11 +12,11 @@ from rule_tasks import noisy_ten
 from torch import Tensor
 
 import nalm
-from nalm.rule import LocalGaussNewton
-from nalm.studies.division import OTHERS
-from nalm.tasks.arithmetic import RANGES
-from nalm.uniforms import uniforms
-from nalm.unit import Unit
+from nalm.bench.studies.division import OTHERS
+from nalm.bench.tasks.arithmetic import RANGES
+from nalm.core.uniforms import uniforms
+from nalm.core.unit import Unit
+from nalm.training.rule import LocalGaussNewton
 
 Row = dict[str, Any]
 SEEDS = range(100, 120)  # seen by no experiment before

@@ -13,8 +13,8 @@ from rule_tasks import single, stack
 from torch import Tensor, nn
 
 import nalm
-from nalm.rule import LocalGaussNewton
-from nalm.uniforms import uniforms
+from nalm.core.uniforms import uniforms
+from nalm.training.rule import LocalGaussNewton
 
 Row = dict[str, Any]
 WARM, STEPS = 10, 60  # after so many steps the best of so many is reported, as the machine is shared

@@ -7,7 +7,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
 
-from nalm.figures import COLOURS, GREY, WIDTH, save
+from nalm.bench.show.figures import COLOURS, GREY, WIDTH, save
 
 Row = dict[str, Any]
 OURS, THEIRS = COLOURS[0], COLOURS[1]

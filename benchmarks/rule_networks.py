@@ -12,8 +12,8 @@ import torch
 from torch import Tensor, nn
 
 import nalm
-from nalm.rule import LocalGaussNewton
-from nalm.uniforms import uniforms
+from nalm.core.uniforms import uniforms
+from nalm.training.rule import LocalGaussNewton
 
 Row = dict[str, Any]
 Function = Callable[[Tensor], Tensor]

@@ -9,7 +9,7 @@ from typing import Any
 
 from rule_figure import draw
 
-from nalm.stats import wilson
+from nalm.bench.results.stats import wilson
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results" / "rule.json"

@@ -11,14 +11,14 @@ import torch
 from torch import Tensor
 
 import nalm
-from nalm.distribution import Distribution
-from nalm.rule import Settings
-from nalm.rule.cohort import train_cohort
-from nalm.task import Task
-from nalm.tasks.arithmetic import SingleModule
-from nalm.tasks.division import Division
-from nalm.uniforms import Stream, uniforms
-from nalm.unit import Unit
+from nalm.bench.distribution import Distribution
+from nalm.bench.task import Task
+from nalm.bench.tasks.arithmetic import SingleModule
+from nalm.bench.tasks.division import Division
+from nalm.core.uniforms import Stream, uniforms
+from nalm.core.unit import Unit
+from nalm.training.rule import Settings
+from nalm.training.rule.cohort import train_cohort
 
 BATCH = 128
 TEST = 2_000

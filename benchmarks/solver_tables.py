@@ -17,15 +17,15 @@ from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import numpy as np
-from solver.data import DISTRIBUTIONS, NINE_RANGES, OPERATIONS, float32, two_layer
-from solver.targets import KINDS, RANGES, irrational_powers, named, network, rational, waves
-from solver.targets import right as claim_is_right
-from solver.test_laws import COMPOSITIONS, random_tree
 
 from nalm.solver import Status, solve
+from tests.solver.data import DISTRIBUTIONS, NINE_RANGES, OPERATIONS, float32, two_layer
+from tests.solver.targets import KINDS, RANGES, irrational_powers, named, network, rational, waves
+from tests.solver.targets import right as claim_is_right
+from tests.solver.test_laws import COMPOSITIONS, random_tree
 
 RESULTS = Path(__file__).parent / "results" / "solver_tasks.csv"
 FIELDS = ("task", "cell", "runs", "exact", "wrong", "seconds")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 
-from nalm.engine.cohort import Cohort
-from nalm.engine.train import Options, choose
-from nalm.speed import Case, cases
+from nalm.bench.engine.cohort import Cohort
+from nalm.bench.engine.train import Options, choose
+from nalm.bench.speed import Case, cases
 
 SECONDS = 1.0
 TRIALS = 4

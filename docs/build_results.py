@@ -16,11 +16,12 @@ import re
 import sys
 from pathlib import Path
 
-from nalm.figures import save, three_panel
-from nalm.present import markdown_tables
-from nalm.store import read_table
-from nalm.study import Study, find_study
-from nalm.summary import Entry, points, summarise
+from nalm.bench.results.store import read_table
+from nalm.bench.results.summary import Entry, summarise
+from nalm.bench.show.figures import points, save, three_panel
+from nalm.bench.show.tables import markdown_tables
+from nalm.bench.studies import find_study
+from nalm.bench.study import Study
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = ROOT / "docs" / "results"

@@ -14,16 +14,16 @@ import numpy as np
 import torch
 from scipy.stats import t
 
-from nalm.engine.program import substituted
-from nalm.figures import save
-from nalm.landscape import LANDSCAPES, from_every_start
-from nalm.run import Run
-from nalm.store import read_table
-from nalm.studies.motivation import SIGNS
-from nalm.study import find_study
-from nalm.summary import Entry, summarise
-from nalm.surfaces import Surface, draw_errors, draw_landscapes, draw_starts, draw_surfaces
-from nalm.tasks.arithmetic import OPERATIONS
+from nalm.bench.engine.program import substituted
+from nalm.bench.landscape import LANDSCAPES, from_every_start
+from nalm.bench.results.store import read_table
+from nalm.bench.results.summary import Entry, summarise
+from nalm.bench.run import Run
+from nalm.bench.show.drawings import Surface, draw_errors, draw_landscapes, draw_starts, draw_surfaces
+from nalm.bench.show.figures import save
+from nalm.bench.studies import find_study
+from nalm.bench.studies.motivation import SIGNS
+from nalm.bench.tasks.arithmetic import OPERATIONS
 
 ROOT = Path(__file__).resolve().parent.parent
 FIGURES = ROOT / "docs" / "results" / "figures"

@@ -10,13 +10,14 @@ from collections.abc import Sequence
 import numpy as np
 from extras import entries_of, markdown_table, picture, rows_of
 
-from nalm.landscape import LANDSCAPES, weight_path
-from nalm.studies.division import LABELS, MIXED_SETS, NEGATIVE, OTHERS, POSITIVE, THREE, TOPS
-from nalm.study import Cell, find_study
-from nalm.summary import Entry
-from nalm.surfaces import draw_landscapes, draw_lines, draw_path
-from nalm.tasks.arithmetic import RANGES
-from nalm.tasks.division import GOLD, Division, gold_error, near_zero
+from nalm.bench.landscape import LANDSCAPES, weight_path
+from nalm.bench.results.summary import Entry
+from nalm.bench.show.drawings import draw_landscapes, draw_lines, draw_path
+from nalm.bench.studies import find_study
+from nalm.bench.studies.division import LABELS, MIXED_SETS, NEGATIVE, OTHERS, POSITIVE, THREE, TOPS
+from nalm.bench.study import Cell
+from nalm.bench.tasks.arithmetic import RANGES
+from nalm.bench.tasks.division import GOLD, Division, gold_error, near_zero
 
 UNITS = tuple(LABELS[unit] for unit in THREE)
 NORMALS = [column for column in OTHERS if column.startswith("TN")]

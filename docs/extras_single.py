@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from build_results import ROOT
 
-from nalm.store import read_table
+from nalm.bench.results.store import read_table
 
 
 def cost() -> str:

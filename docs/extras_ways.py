@@ -7,8 +7,9 @@ from typing import Any
 
 from build_results import ROOT
 
-from nalm.store import read_table
-from nalm.study import Cell, Study, studies
+from nalm.bench.results.store import read_table
+from nalm.bench.studies import studies
+from nalm.bench.study import Cell, Study
 
 
 def single_module() -> str:

@@ -13,12 +13,12 @@ from typing import Any
 
 import torch
 
-from nalm.figures import COLOURS, save
-from nalm.run import Run
-from nalm.stack import Chain
-from nalm.store import Store
-from nalm.study import find_study
-from nalm.uniforms import Stream, uniforms
+from nalm.bench.results.store import Store
+from nalm.bench.run import Run
+from nalm.bench.show.figures import COLOURS, save
+from nalm.bench.studies import find_study
+from nalm.core.containers import Chain
+from nalm.core.uniforms import Stream, uniforms
 
 ROOT = Path(__file__).resolve().parent.parent
 TABLE = ROOT / "results" / "two-layer-gates.csv"

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import nalm.units
-from nalm.find import import_all, subclasses
-from nalm.unit import Unit
+from nalm.bench.find import import_all, subclasses
+from nalm.core.unit import Unit
 
 PAGE = Path(__file__).with_name("units.md")
 HEAD = """# The units

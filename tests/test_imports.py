@@ -1,4 +1,7 @@
-"""The reading order of the library: every module imports from rungs below its own, and importing it costs little."""
+"""The reading order of the library: every module imports from rungs below its own, and importing it costs little.
+
+One ladder stands between the packages and one inside each. Every module has a place, every place a module.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,6 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
-from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -15,71 +17,189 @@ import pytest
 import nalm
 
 ROOT = Path(nalm.__file__).parent
-LADDER = [
-    "start scalar layout recipe uniforms find stats rows native",  # no internal imports
-    "weight distribution store",
-    "form task",
-    "unit",  # with task, the two concepts
-    "stack",
-    "units",  # the catalogue
-    "tasks",
-    "expression guide rule run",  # reading, training in your own loop, what is to be run
-    "solver",  # two ways to a trained unit
-    "engine",
-    "study",
-    "studies",  # published figures and tables as data
-    "figures",
-    "summary",
-    "present report speed",  # seeing
-    "regressor distributed",  # thin shells
-    "cli",
-    "vision",
-]
-CATALOGUES = {"nalm.units", "nalm.tasks", "nalm.studies"}  # `import nalm.tasks` names a folder to look through
-RUNG = {name: height for height, names in enumerate(LADDER) for name in names.split()}
+
+# For each package its modules and packages, from the bottom up; those of one line do not import each other.
+# A package's own `__init__` stands above all of them.
+LADDERS = {
+    "nalm": [
+        "core",
+        "native training units",
+        "solver",
+        "bench",
+        "cli",
+    ],
+    "nalm.bench": [
+        "distribution find",
+        "task",
+        "run tasks",
+        "study",
+        "results studies",
+        "engine",
+        "landscape speed",
+        "show",
+    ],
+    "nalm.bench.engine": [
+        "losses optimisers restart",
+        "program",
+        "backend torch_backend",
+        "cohort native_backend other_ways",
+        "train",
+        "cluster",
+    ],
+    "nalm.bench.results": [
+        "rows stats",
+        "store summary",
+    ],
+    "nalm.bench.show": [
+        "figures tables",
+        "drawings",
+    ],
+    "nalm.bench.studies": [
+        "division motivation single_module two_layer",
+        "division_ablations losses multiplication scaling two_layer_sweeps",
+    ],
+    "nalm.bench.tasks": [
+        "arithmetic table",
+        "division two_layer",
+    ],
+    "nalm.cli": [
+        "common solve speed",
+        "keep landscape look train",
+    ],
+    "nalm.core": [
+        "layout recipe scalar start uniforms",
+        "weight",
+        "form",
+        "unit",
+        "containers reading",
+    ],
+    "nalm.native": [
+        "errors text",
+        "angle machine philox trace values vector",
+        "bounds maths",
+        "algebra printer",
+        "affine",
+        "lowering",
+        "rules",
+        "lower",
+        "fuse schedule",
+        "layout",
+        "code",
+        "contract features rows",
+        "emit",
+        "kernel",
+    ],
+    "nalm.native.rules": [
+        "pointwise views",
+        "sums",
+    ],
+    "nalm.solver": [
+        "algebra",
+        "digits problem stack",
+        "trees verdict",
+        "clean shapes solution",
+        "ladder table",
+        "like noisy",
+        "printed",
+        "solve",
+        "alone command regressor",
+    ],
+    "nalm.solver.algebra": [
+        "formula",
+        "calculus notation onnx_graph",
+    ],
+    "nalm.solver.shapes": [
+        "linear link marquardt screen",
+        "combine factored products",
+        "beam forms sums",
+        "composite monomials",
+    ],
+    "nalm.solver.trees": [
+        "forest",
+        "meet peel",
+        "split",
+        "search",
+    ],
+    "nalm.solver.verdict": [
+        "certainty edits structure",
+        "judge",
+    ],
+    "nalm.training": [
+        "guide rule",
+    ],
+    "nalm.training.rule": [
+        "curvature parts settings watch",
+        "evidence",
+        "regression",
+        "track",
+        "factors joint parity",
+        "between group",
+        "optimiser",
+        "cohort",
+    ],
+    "nalm.units": [
+        "nac",
+        "nau",
+        "classic gated inalu logic npu scaling snmu",
+        "baselines division",
+    ],
+}
+
+Name = tuple[str, ...]
 
 
-def rung(name: str) -> float:
-    """A module without a place of its own stands right below the shells."""
-    return RUNG.get(name, RUNG["regressor"] - 0.5)
+def modules() -> dict[Name, Path]:
+    """Dotted name, as a tuple, and file; a package is called by its `__init__`."""
+    return {("nalm", *path.relative_to(ROOT).with_suffix("").parts): path for path in sorted(ROOT.rglob("*.py"))}
 
 
-def modules() -> Iterator[tuple[str, Path]]:
-    """Name of the top-level module or package below nalm, and file."""
-    for path in sorted(ROOT.rglob("*.py")):
-        name = path.relative_to(ROOT).with_suffix("").parts[0]
-        if name != "__init__":
-            yield name, path
+MODULES = modules()
+PACKAGES = {name[:-1] for name in MODULES if name[-1] == "__init__"}
 
 
-def imported(path: Path) -> set[str]:
-    """Top-level modules of nalm that a file imports, at its top or inside a function."""
-    found = set()
+def imported(path: Path) -> Iterator[Name]:
+    """Every module of nalm that a file imports, at its top or inside a function."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and node.module == "nalm":
-            found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("nalm."):
-            found.add(str(node.module).split(".")[1])
+        if isinstance(node, ast.ImportFrom):
+            assert not node.level, f"{path.relative_to(ROOT)} has a relative import; write it from nalm on"
+            base = tuple(str(node.module).split("."))
+            for alias in node.names:
+                name = (*base, alias.name)
+                yield name if name in MODULES or name in PACKAGES else base
         elif isinstance(node, ast.Import):
-            names = {alias.name for alias in node.names if alias.name.startswith("nalm.")}
-            found |= {name.split(".")[1] for name in names - CATALOGUES}
-    return found
+            yield from (tuple(alias.name.split(".")) for alias in node.names)
 
 
-@pytest.mark.parametrize(
-    ("name", "path"), list(modules()), ids=lambda value: value if isinstance(value, str) else value.stem
-)
-def test_imports_go_down_the_ladder(name: str, path: Path) -> None:
-    others = imported(path) - {name}
-    up = {other for other in others if rung(other) > rung(name) or (rung(other) == rung(name) and other in RUNG)}
-    assert not up, f"{path.relative_to(ROOT)} imports {up}, which do not stand below {name} on this test's ladder"
+def rung(package: Name, child: str) -> int:
+    ladder = LADDERS.get(".".join(package), [])
+    if child == "__init__":
+        return len(ladder)
+    return next(height for height, names in enumerate(ladder) if child in names.split())
 
 
-def test_no_two_modules_import_each_other_by_any_way_round() -> None:
-    graph: dict[str, set[str]] = {}
-    for name, path in modules():
-        graph.setdefault(name, set()).update(imported(path) - {name})
-    assert set(TopologicalSorter(graph).static_order()) >= set(graph)  # raises CycleError
+@pytest.mark.parametrize("name", MODULES, ids=".".join)
+def test_imports_go_down_the_ladder(name: Name) -> None:
+    for other in imported(MODULES[name]):
+        if other[0] != "nalm" or other == ("nalm",):
+            continue
+        depth = next(i for i, (a, b) in enumerate(zip(name, (*other, ""), strict=False)) if a != b)
+        if depth >= len(other):  # a package that imports its own __init__
+            pytest.fail(f"{'.'.join(name)} imports its own package {'.'.join(other)}; name the module")
+        here, there = rung(name[:depth], name[depth]), rung(name[:depth], other[depth])
+        assert there < here, f"{'.'.join(name)} imports {'.'.join(other)}, which does not stand below it on this ladder"
+
+
+@pytest.mark.parametrize("package", sorted(PACKAGES), ids=".".join)
+def test_every_module_has_one_place_and_every_place_a_module(package: Name) -> None:
+    depth = len(package)
+    present = {name[depth] for name in MODULES if name[:depth] == package} - {"__init__"}
+    listed = [child for names in LADDERS.get(".".join(package), []) for child in names.split()]
+    if len(present) > 1 or listed:
+        assert sorted(listed) == sorted(present)
+
+
+def test_every_ladder_belongs_to_a_package() -> None:
+    assert {tuple(package.split(".")) for package in LADDERS} <= PACKAGES
 
 
 def test_importing_nalm_imports_nothing_heavy_that_torch_does_not() -> None:
@@ -92,3 +212,10 @@ def test_importing_nalm_imports_nothing_heavy_that_torch_does_not() -> None:
     heavy = {"sympy", "sklearn", "matplotlib", "plotly", "dask", "distributed", "llvmlite", "pandas", "scipy", "typer"}
     assert "nalm" in added
     assert not added & heavy
+
+
+def test_completion_shows_every_public_name_also_those_imported_on_first_use() -> None:
+    assert {"NMU", "guide", "read", "solve", "LocalGaussNewton", "ArithmeticRegressor", "Chain"} <= set(dir(nalm))
+    assert set(nalm.__all__) <= set(dir(nalm))
+    assert all(getattr(nalm, name) is not None for name in nalm.__all__)
+    assert "importlib" not in dir(nalm)

@@ -7,8 +7,8 @@ from nalm.cli import app
 
 MY_UNIT = """
 import nalm
-from nalm.weight import Weight
-from nalm.start import uniform
+from nalm.core.weight import Weight
+from nalm.core.start import uniform
 
 
 class Twice(nalm.Unit):

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from nalm.solver import Status, monomial_times_form, product_with_factors, solve, sum_of_products, tree_search
-
-from .data import NINE_RANGES, float32
+from tests.solver.data import NINE_RANGES, float32
 
 COMPOSITIONS = {
     "add-add": lambda a, b, c: a + b + c,

@@ -10,9 +10,8 @@ from nalm.solver.algebra.formula import ONE, Input, product, total
 from nalm.solver.problem import checked
 from nalm.solver.verdict.certainty import spread_elsewhere
 from nalm.solver.verdict.judge import judge, rational
-
-from .data import float32
-from .targets import KINDS, RANGES, right
+from tests.solver.data import float32
+from tests.solver.targets import KINDS, RANGES, right
 
 CLAIMS = (Status.EXACT, Status.REAL)
 

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 import nalm
 from nalm.solver import Status, solve
 from nalm.solver.algebra.calculus import evaluate
-
-from .data import float32
+from tests.solver.data import float32
 
 RNG = np.random.default_rng(0)
 X = float32(RNG.uniform(-2, 2, (512, 12)))

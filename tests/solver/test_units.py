@@ -5,8 +5,7 @@ import pytest
 
 from nalm.solver import Status, product_of_sums, solve, sum_of_inputs
 from nalm.solver.shapes.linear import parity, snap
-
-from .data import DISTRIBUTIONS, NINE_RANGES, OPERATIONS, float32, two_layer
+from tests.solver.data import DISTRIBUTIONS, NINE_RANGES, OPERATIONS, float32, two_layer
 
 
 @pytest.mark.parametrize("name", DISTRIBUTIONS)

@@ -24,8 +24,8 @@ for module in (look, train, keep, speed, landscape, solve):
 
 def main() -> None:
     """Entry point: errors the user can mend are one red line, not a traceback."""
-    from nalm.rows import RowError
-    from nalm.store import StoreError
+    from nalm.bench.results.rows import RowError
+    from nalm.bench.results.store import StoreError
 
     try:
         app()

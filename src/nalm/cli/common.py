@@ -43,7 +43,7 @@ def chosen_study(
     """The study with the command's selections applied."""
     from dataclasses import replace
 
-    from nalm.study import find_study
+    from nalm.bench.studies import find_study
 
     rows = [part for text in units or [] for part in text.split(",") if part]
     study = find_study(name).only(rows, _ranges(ranges or []))
@@ -63,7 +63,7 @@ def _ranges(texts: list[str]) -> list[str]:
 
 def rows_of(study: Any, path: Path) -> list[dict[str, Any]]:
     """The study's finished runs from a store or a table."""
-    from nalm.store import Store, read_table
+    from nalm.bench.results.store import Store, read_table
 
     ids = [run.id for _, run in study.runs()]
     if path.name.endswith((".csv", ".csv.gz")):

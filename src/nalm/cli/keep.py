@@ -28,7 +28,7 @@ def export(
     ] = False,
 ) -> None:
     """Write all finished runs of a store to a table."""
-    from nalm.store import Store, write_table
+    from nalm.bench.results.store import Store, write_table
 
     with Store(store, readonly=True) as kept:
         if compact:
@@ -44,6 +44,6 @@ def merge(
     sources: Annotated[list[Path], typer.Argument(help="Stores to take runs from; they are not changed.")],
 ) -> None:
     """Join stores, for example the shards of a cluster. Of equal runs the first is kept."""
-    from nalm.store import merge as join
+    from nalm.bench.results.store import merge as join
 
     console.print(f"{join(target, *sources)} new runs in {target}.")

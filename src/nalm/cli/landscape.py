@@ -31,9 +31,9 @@ def landscape(
     output: Output = Path("landscape.png"),
 ) -> None:
     """Draw published loss surfaces: the squared error over two weights."""
-    from nalm.figures import save
-    from nalm.landscape import LANDSCAPES, find_landscape
-    from nalm.surfaces import draw_landscapes
+    from nalm.bench.landscape import LANDSCAPES, find_landscape
+    from nalm.bench.show.drawings import draw_landscapes
+    from nalm.bench.show.figures import save
 
     save(draw_landscapes([find_landscape(name) for name in names or LANDSCAPES]), output)
     console.print(f"{output} written.")
@@ -45,9 +45,9 @@ def starts(
     count: Annotated[int, typer.Option(min=2, help="Starts per axis.")] = 21,
 ) -> None:
     """Draw from which starts an NMU and an sNMU learn -2 times -1.8."""
-    from nalm.figures import save
-    from nalm.landscape import from_every_start
-    from nalm.surfaces import draw_starts
+    from nalm.bench.landscape import from_every_start
+    from nalm.bench.show.drawings import draw_starts
+    from nalm.bench.show.figures import save
 
     results = {
         "NMU": from_every_start(steps=steps, count=count),
@@ -68,9 +68,9 @@ def weights(
     output: Output = Path("weights.png"),
 ) -> None:
     """Train one run of a study again and draw the path of its weights."""
-    from nalm.figures import save
-    from nalm.landscape import weight_path
-    from nalm.surfaces import draw_path
+    from nalm.bench.landscape import weight_path
+    from nalm.bench.show.drawings import draw_path
+    from nalm.bench.show.figures import save
 
     chosen = chosen_study(study, [unit], [range], None, quick)
     (cell,) = chosen.cells

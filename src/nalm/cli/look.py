@@ -35,16 +35,16 @@ def register(app: typer.Typer) -> None:
 
 def list_all() -> None:
     """List all units, tasks and studies, one line each."""
-    import nalm.tasks
-    from nalm.find import import_all, subclasses
-    from nalm.run import unit_classes
-    from nalm.study import studies
-    from nalm.task import Task
+    import nalm.bench.tasks
+    from nalm.bench.find import import_all, subclasses
+    from nalm.bench.run import unit_classes
+    from nalm.bench.studies import studies
+    from nalm.bench.task import Task
 
     units = Table("unit", "computes", "what it is", title="Units", title_justify="left", box=None)
     for name, unit in sorted(unit_classes().items()):
         units.add_row(name, unit.operations, _first_sentence(unit))
-    import_all(nalm.tasks)
+    import_all(nalm.bench.tasks)
     tasks = Table("task", "what it is", title="Tasks", title_justify="left", box=None)
     for task in subclasses(Task):  # type: ignore[type-abstract]
         if not task.__name__.startswith("_"):
@@ -74,8 +74,8 @@ def show(
     ] = False,
 ) -> None:
     """Show a study: success with its 95 % interval, steps to solve and sparsity error, published values beside."""
-    from nalm.present import markdown_tables, rich_tables
-    from nalm.summary import summarise
+    from nalm.bench.results.summary import summarise
+    from nalm.bench.show.tables import markdown_tables, rich_tables
 
     chosen = chosen_study(study, unit, range, seeds, quick, retire, recipe)
     entries = summarise(chosen, rows_of(chosen, store))
@@ -100,8 +100,8 @@ def figure(
     store: StorePath = DEFAULT_STORE,
 ) -> None:
     """Draw the field's figure of a study: success, steps to solve and sparsity error per range."""
-    from nalm.figures import save, three_panel
-    from nalm.summary import points, summarise
+    from nalm.bench.results.summary import summarise
+    from nalm.bench.show.figures import points, save, three_panel
 
     chosen = chosen_study(study, unit, range, seeds, quick, retire, recipe)
     entries = summarise(chosen, rows_of(chosen, store))
@@ -122,7 +122,7 @@ def compare(
     store: StorePath = DEFAULT_STORE,
 ) -> None:
     """Compare two units on the same seeds: difference of success with its 95 % interval (Tango) and McNemar's p."""
-    from nalm.summary import compare as paired
+    from nalm.bench.results.summary import compare as paired
 
     names = [part for text in unit for part in text.split(",") if part]
     if len(names) != 2:

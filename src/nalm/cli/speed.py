@@ -24,7 +24,7 @@ def speed(
     markdown: Annotated[bool, typer.Option("--markdown", help="Print a Markdown table.")] = False,
 ) -> None:
     """Measure training speed on one thread: this engine, the plain one-run PyTorch loop, and their ratio."""
-    from nalm.speed import cases, measure, peak_memory
+    from nalm.bench.speed import cases, measure, peak_memory
 
     chosen = [c for c in cases() if unit is None or c.model.label.lower() == unit.lower()]
     if not chosen:

@@ -43,8 +43,8 @@ def run(
     """
     import torch
 
-    from nalm.engine.train import Options
-    from nalm.store import Store
+    from nalm.bench.engine.train import Options
+    from nalm.bench.results.store import Store
 
     torch.set_num_threads(threads)
     if engine not in ("auto", "native", "torch"):
@@ -78,14 +78,14 @@ def _elsewhere(store: Path) -> str:
 
 
 def _train(todo: list[Any], kept: Any, options: Any, cluster: str | None) -> list[dict[str, Any]]:
-    from nalm.engine.train import train
+    from nalm.bench.engine.train import train
 
     with _Bar(todo) as bar:
         options.progress = bar.moved
         options.say = lambda line: bar.progress.console.print(f"[yellow]{escape(line)}[/]")
         if cluster is None:
             return [bar.finished(row) for row in train(todo, kept, options)]
-        from nalm.distributed import connected, train_on
+        from nalm.bench.engine.cluster import connected, train_on
 
         with connected(cluster) as client:
             return [bar.finished(row, alone=True) for row in train_on(client, todo, kept, options)]

@@ -1,6 +1,6 @@
 """The native engine: one torch step function, traced, lowered and compiled to a fused loop."""
 
-from .errors import Unsupported
-from .kernel import Kernel, compile_step
+from nalm.native.errors import Unsupported
+from nalm.native.kernel import Kernel, compile_step
 
 __all__ = ["Kernel", "Unsupported", "compile_step"]

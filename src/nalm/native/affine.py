@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .algebra import Algebra
-from .errors import Unsupported
-from .values import LONG, Value, Varies, split
+from nalm.native.algebra import Algebra
+from nalm.native.errors import Unsupported
+from nalm.native.values import LONG, Value, Varies, split
 
 
 @dataclass(frozen=True)

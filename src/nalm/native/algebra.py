@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import math
 
-from .angle import LIMIT
-from .bounds import bounds
-from .values import LONG, Graph, Value, Varies, is_number, number, split
+from nalm.native.angle import LIMIT
+from nalm.native.bounds import bounds
+from nalm.native.values import LONG, Graph, Value, Varies, is_number, number, split
 
 SUMS = ("sum_samples", "sum_features")
 _TRANSCENDENTAL = {"exp", "log", "sin", "cos", "tanh", "sigmoid", "log1p", "expm1", "erf", "sqrt"}

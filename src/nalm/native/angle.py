@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from .text import BITS, FLOATS, LANES, Writer, literal, splat
+from nalm.native.text import BITS, FLOATS, LANES, Writer, literal, splat
 
 LIMIT = 65536.0  # up to here three constants for pi / 2 keep every digit
 _TURNS = 0x28BE60DB9391054A7F09D5F47D4D377036D8A5664F10E4107F9458EAF7AEF1  # 2**248 / 2 pi, rounded down

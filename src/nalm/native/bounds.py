@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from .values import Value, is_number, number
+from nalm.native.values import Value, is_number, number
 
 Interval = tuple[float, float]
 _RANGES: dict[str, Interval] = {

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .layout import CHUNK, Buffer, Layout
-from .printer import constant
-from .schedule import Plan
-from .text import BITS, FLOATS, LANES, Writer, splat
-from .values import Value
+from nalm.native.layout import CHUNK, Buffer, Layout
+from nalm.native.printer import constant
+from nalm.native.schedule import Plan
+from nalm.native.text import BITS, FLOATS, LANES, Writer, splat
+from nalm.native.values import Value
 
 Names = dict[Value, str]
 

@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import product
 
-from .affine import Matrix
-from .code import Code, Place
-from .layout import TILE
-from .printer import fma
-from .schedule import LEAVES
-from .text import FLOATS, LANES
-from .values import Value
+from nalm.native.affine import Matrix
+from nalm.native.code import Code, Place
+from nalm.native.layout import TILE
+from nalm.native.printer import fma
+from nalm.native.schedule import LEAVES
+from nalm.native.text import FLOATS, LANES
+from nalm.native.values import Value
 
 _REGISTERS = 24  # accumulators; the rest of thirty-two hold what is loaded
 _BLOCKS = TILE // LANES  # vectors of samples, or features, in a tile

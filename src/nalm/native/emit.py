@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .code import Code, Place
-from .contract import contract_features, contract_samples
-from .features import emit_features
-from .layout import CHUNK, Layout
-from .philox import BLOCK, DRAW
-from .printer import instruction
-from .rows import emit_rows
-from .schedule import Level, Plan
-from .text import LANES, Writer, literal
-from .values import Value, Varies, reachable
+from nalm.native.code import Code, Place
+from nalm.native.contract import contract_features, contract_samples
+from nalm.native.features import emit_features
+from nalm.native.layout import CHUNK, Layout
+from nalm.native.philox import BLOCK, DRAW
+from nalm.native.printer import instruction
+from nalm.native.rows import emit_rows
+from nalm.native.schedule import Level, Plan
+from nalm.native.text import LANES, Writer, literal
+from nalm.native.values import Value, Varies, reachable
 
 KERNEL = "nalm.kernel"
 TILE_WORDS = 2 + 2 * LANES  # slots, first lane of each slot and one past the last, seed of each slot

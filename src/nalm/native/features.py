@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from .code import Code, Names
-from .printer import constant, fma, instruction, negated
-from .schedule import Loop
-from .text import FLOATS
-from .values import Value
+from nalm.native.code import Code, Names
+from nalm.native.printer import constant, fma, instruction, negated
+from nalm.native.schedule import Loop
+from nalm.native.text import FLOATS
+from nalm.native.values import Value
 
 
 def emit_features(code: Code, loop: Loop) -> None:

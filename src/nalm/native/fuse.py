@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
-from .algebra import SUMS, shared_parts
-from .lower import Program
-from .values import COMPARISONS, Graph, Value, reachable
+from nalm.native.algebra import SUMS, shared_parts
+from nalm.native.lower import Program
+from nalm.native.values import COMPARISONS, Graph, Value, reachable
 
 _MAGNIFIERS = {"abs", "div", "log", "log_normal", "pow", "ne", *COMPARISONS}
 

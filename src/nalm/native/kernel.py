@@ -11,18 +11,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .emit import KERNEL, TILE_WORDS, Emitter, Sizes, functions_used
-from .errors import Unsupported
-from .fuse import fuse
-from .layout import Layout, layout
-from .lower import Inputs, Program, lower
-from .machine import Machine
-from .maths import functions
-from .philox import draw
-from .printer import declarations
-from .schedule import plan
-from .text import LANES
-from .trace import Shapes, Step, Trace, trace
+from nalm.native.emit import KERNEL, TILE_WORDS, Emitter, Sizes, functions_used
+from nalm.native.errors import Unsupported
+from nalm.native.fuse import fuse
+from nalm.native.layout import Layout, layout
+from nalm.native.lower import Inputs, Program, lower
+from nalm.native.machine import Machine
+from nalm.native.maths import functions
+from nalm.native.philox import draw
+from nalm.native.printer import declarations
+from nalm.native.schedule import plan
+from nalm.native.text import LANES
+from nalm.native.trace import Shapes, Step, Trace, trace
 
 Floats = NDArray[np.float32]
 _WIDE = 32  # features beyond this many are looped over, if the step allows it
@@ -118,7 +118,7 @@ def compile_step(
     Args:
         step: a pure function `(state, consts, draws, clock) -> (new state, metrics)` of dicts of tensors.
         state: the shape of each tensor the step carries on, by name; `consts` of what differs between runs only.
-        draws: `(stream, shape)` of each array of uniforms, drawn as `nalm.uniforms` does; samples last.
+        draws: `(stream, shape)` of each array of uniforms, drawn as `nalm.core.uniforms` does; samples last.
         clock: names of the numbers that depend on the step alone.
         samples: the size of the sample axis. No other axis may have this size.
         seed_consts: names of consts that are equal for runs of equal seed, so that their work can be shared.

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .philox import BLOCK
-from .schedule import Plan
-from .text import LANES
-from .values import Value, Varies
+from nalm.native.philox import BLOCK
+from nalm.native.schedule import Plan
+from nalm.native.text import LANES
+from nalm.native.values import Value, Varies
 
 CHUNK = 128  # samples that the loops of one level finish before they turn to the next
 TILE = 64  # samples a matrix product works on at once; rows are padded to whole tiles

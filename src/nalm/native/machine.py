@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
-from .errors import Unsupported
+from nalm.native.errors import Unsupported
 
 
 def load_llvm() -> Any:

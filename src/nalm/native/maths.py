@@ -11,9 +11,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .angle import wrap
-from .text import FLOATS, LANES, Writer
-from .vector import Vector
+from nalm.native.angle import wrap
+from nalm.native.text import FLOATS, LANES, Writer
+from nalm.native.vector import Vector
 
 _ROUNDER = 1.5 * 2.0**23  # adding it rounds a float to a whole number and leaves that in the low bits
 _LOG2E = float(np.float32(1 / math.log(2)))

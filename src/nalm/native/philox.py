@@ -1,4 +1,4 @@
-"""The draws in LLVM IR: bit for bit what `nalm.uniforms.uniforms` returns.
+"""The draws in LLVM IR: bit for bit what `nalm.core.uniforms.uniforms` returns.
 
 Sixteen counters are two vectors of eight 64-bit words, the even and the odd lanes. A product of 32-bit words fills the
 64 bits, so no word is ever moved between lanes: the lower half of a word is taken by the next multiplication, which
@@ -7,8 +7,8 @@ ignores the upper half.
 
 from __future__ import annotations
 
-from ..uniforms import LANES, MULTIPLIERS, ROUNDS, WEYL, WORDS
-from .text import FLOATS, INTS, Writer, splat
+from nalm.core.uniforms import LANES, MULTIPLIERS, ROUNDS, WEYL, WORDS
+from nalm.native.text import FLOATS, INTS, Writer, splat
 
 _HALF = LANES // 2
 _WORDS = f"<{_HALF} x i64>"

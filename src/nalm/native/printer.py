@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from .errors import Unsupported
-from .maths import FUNCTIONS
-from .text import BITS, FLOATS, LANES, Writer, splat
-from .values import Value, is_number, number
+from nalm.native.errors import Unsupported
+from nalm.native.maths import FUNCTIONS
+from nalm.native.text import BITS, FLOATS, LANES, Writer, splat
+from nalm.native.values import Value, is_number, number
 
 _BINARY = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
 _COMPARE = {"lt": "olt", "le": "ole", "gt": "ogt", "ge": "oge", "eq": "oeq", "ne": "une"}

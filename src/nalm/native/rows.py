@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from .code import Code, Names, Place
-from .maths import FUNCTIONS
-from .printer import constant, fma, instruction, negated
-from .schedule import Loop
-from .text import BITS, FLOATS, LANES, splat
-from .values import Value, Varies
+from nalm.native.code import Code, Names, Place
+from nalm.native.maths import FUNCTIONS
+from nalm.native.printer import constant, fma, instruction, negated
+from nalm.native.schedule import Loop
+from nalm.native.text import BITS, FLOATS, LANES, splat
+from nalm.native.values import Value, Varies
 
 
 def emit_rows(code: Code, loop: Loop, place: Place, lanes: tuple[str, str]) -> None:

@@ -20,8 +20,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
-from .lower import Program
-from .values import Value, Varies, reachable
+from nalm.native.lower import Program
+from nalm.native.values import Value, Varies, reachable
 
 LEAVES = {"constant", "state", "const", "draw", "row", "clock"}
 _CHEAP = {"add", "sub", "mul", "fma", "fms", "fnma"}

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.fx import GraphModule
 
-from .errors import Unsupported
+from nalm.native.errors import Unsupported
 
 Tensors = dict[str, Tensor]
 Step = Callable[[Tensors, Tensors, Tensors, Tensors], tuple[Mapping[str, Tensor], Mapping[str, Tensor]]]

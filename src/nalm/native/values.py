@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from .errors import Unsupported
+from nalm.native.errors import Unsupported
 
 Kind = Literal["float", "bool"]
 VALUE_LIMIT = 60_000

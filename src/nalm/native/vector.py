@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .text import LANES, Writer, literal
+from nalm.native.text import LANES, Writer, literal
 
 Operand = "Vector | float"
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from .ladder import Propose, Rung, climb
-from .problem import checked
-from .shapes import composite, factored, forms, monomials, products, sums
-from .solve import one_thread
-from .trees import search
-from .verdict.judge import Candidate
+from nalm.solver.ladder import Propose, Rung, climb
+from nalm.solver.problem import checked
+from nalm.solver.shapes import composite, factored, forms, monomials, products, sums
+from nalm.solver.solve import one_thread
+from nalm.solver.trees import search
+from nalm.solver.verdict.judge import Candidate
 
 
 def _best(X: Any, y: Any, noise: float | None, seed: int, name: str, propose: Propose) -> Candidate | None:

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from .algebra.formula import Constant, Formula, Input, Product, Sum
-from .problem import Problem
-from .trees.forest import Indices
+from nalm.solver.algebra.formula import Constant, Formula, Input, Product, Sum
+from nalm.solver.problem import Problem
+from nalm.solver.trees.forest import Indices
 
 
 def set_aside(problem: Problem, names: Sequence[str]) -> tuple[Problem, Indices, list[str]]:

@@ -11,7 +11,7 @@ import typer
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from .solution import Solution
+    from nalm.solver.solution import Solution
 
 
 def solve_command(
@@ -26,9 +26,9 @@ def solve_command(
     """Find the exact formula behind a table of numbers, or say that there is none in the shapes known."""
     from rich.console import Console
 
-    from .algebra.onnx_graph import write_onnx
-    from .solve import solve
-    from .table import candidate_table, python_function, read_table
+    from nalm.solver.algebra.onnx_graph import write_onnx
+    from nalm.solver.solve import solve
+    from nalm.solver.table import candidate_table, python_function, read_table
 
     console = Console(stderr=as_json)
     X, y, names = read_table(data, target)

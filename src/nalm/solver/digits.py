@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .algebra.calculus import Array
+from nalm.solver.algebra.calculus import Array
 
 MOST_DIGITS = 8
 

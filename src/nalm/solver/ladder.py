@@ -9,19 +9,19 @@ from itertools import islice, takewhile
 
 import numpy as np
 
-from .algebra.formula import ONE, Constant, Formula, Input, total
-from .problem import Problem
-from .shapes.composite import product_with_factors, sum_with_trees
-from .shapes.factored import AFFINE_COLUMNS, product_of_sums, quotient_of_sums
-from .shapes.forms import monomial_times_form
-from .shapes.linear import least_squares
-from .shapes.monomials import sum_of_products
-from .shapes.products import product_of_powers
-from .shapes.screen import by_importance
-from .shapes.sums import sum_of_inputs, sum_of_powers
-from .trees.forest import Indices
-from .trees.search import tree
-from .verdict.judge import Candidate, Status, judge
+from nalm.solver.algebra.formula import ONE, Constant, Formula, Input, total
+from nalm.solver.problem import Problem
+from nalm.solver.shapes.composite import product_with_factors, sum_with_trees
+from nalm.solver.shapes.factored import AFFINE_COLUMNS, product_of_sums, quotient_of_sums
+from nalm.solver.shapes.forms import monomial_times_form
+from nalm.solver.shapes.linear import least_squares
+from nalm.solver.shapes.monomials import sum_of_products
+from nalm.solver.shapes.products import product_of_powers
+from nalm.solver.shapes.screen import by_importance
+from nalm.solver.shapes.sums import sum_of_inputs, sum_of_powers
+from nalm.solver.trees.forest import Indices
+from nalm.solver.trees.search import tree
+from nalm.solver.verdict.judge import Candidate, Status, judge
 
 Propose = Callable[[Problem], Iterator[Formula | None]]
 """What a shape proposes. None closes a group of equals: after a find, only its own group is searched for rivals."""

@@ -13,20 +13,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .algebra.formula import Formula, Input, Product, Sum, total
-from .ladder import EFFORTS, Rung, approximations, climb, searches
-from .problem import Problem
-from .shapes.factored import product_of_sums, quotient_of_sums
-from .shapes.monomials import sum_of_products
-from .shapes.products import product_of_powers
-from .shapes.sums import sum_of_inputs
-from .solution import Evidence, Solution
-from .verdict.judge import Candidate, Status
+from nalm.solver.algebra.formula import Formula, Input, Product, Sum, total
+from nalm.solver.ladder import EFFORTS, Rung, approximations, climb, searches
+from nalm.solver.problem import Problem
+from nalm.solver.shapes.factored import product_of_sums, quotient_of_sums
+from nalm.solver.shapes.monomials import sum_of_products
+from nalm.solver.shapes.products import product_of_powers
+from nalm.solver.shapes.sums import sum_of_inputs
+from nalm.solver.solution import Evidence, Solution
+from nalm.solver.verdict.judge import Candidate, Status
 
 if TYPE_CHECKING:
     from torch import nn
 
-    from nalm.unit import Unit
+    from nalm.core.unit import Unit
 
 MOST_FACTORS = 5
 
@@ -68,8 +68,8 @@ def _solution(
 def _layers(model: nn.Module) -> list[Unit]:
     from torch import nn
 
-    from nalm.stack import Chain
-    from nalm.unit import Unit
+    from nalm.core.containers import Chain
+    from nalm.core.unit import Unit
 
     if isinstance(model, Chain):
         return [unit for layer in model.layers for unit in _layers(layer)]
@@ -83,7 +83,7 @@ def _layers(model: nn.Module) -> list[Unit]:
 
 
 def _sums(unit: Unit) -> bool:
-    from nalm.form import Sum as SumForm
+    from nalm.core.form import Sum as SumForm
 
     return isinstance(unit.form, SumForm)
 

@@ -14,21 +14,21 @@ from itertools import islice
 
 import numpy as np
 
-from .algebra.calculus import evaluate
-from .algebra.formula import Formula, real_constants
-from .ladder import Propose, Rung
-from .problem import Problem
-from .shapes.composite import product_with_factors, sum_with_trees
-from .shapes.factored import product_of_sums, quotient_of_sums
-from .shapes.forms import monomial_times_form
-from .shapes.monomials import sum_of_products
-from .shapes.products import product_of_powers
-from .shapes.screen import by_importance
-from .shapes.sums import sum_of_inputs, sum_of_powers
-from .verdict.certainty import agrees_elsewhere, description_bits
-from .verdict.edits import edits
-from .verdict.judge import Candidate, Status, judge, refine
-from .verdict.structure import structured
+from nalm.solver.algebra.calculus import evaluate
+from nalm.solver.algebra.formula import Formula, real_constants
+from nalm.solver.ladder import Propose, Rung
+from nalm.solver.problem import Problem
+from nalm.solver.shapes.composite import product_with_factors, sum_with_trees
+from nalm.solver.shapes.factored import product_of_sums, quotient_of_sums
+from nalm.solver.shapes.forms import monomial_times_form
+from nalm.solver.shapes.monomials import sum_of_products
+from nalm.solver.shapes.products import product_of_powers
+from nalm.solver.shapes.screen import by_importance
+from nalm.solver.shapes.sums import sum_of_inputs, sum_of_powers
+from nalm.solver.verdict.certainty import agrees_elsewhere, description_bits
+from nalm.solver.verdict.edits import edits
+from nalm.solver.verdict.judge import Candidate, Status, judge, refine
+from nalm.solver.verdict.structure import structured
 
 LARGEST_NOISE = 0.03
 CLEAR_MARGIN = 16.0

@@ -10,14 +10,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from .algebra.formula import Formula, real_constants
-from .digits import half_units
-from .ladder import climb
-from .noisy import rungs
-from .problem import ROUNDING, Problem
-from .verdict.certainty import agrees_elsewhere
-from .verdict.edits import edits
-from .verdict.judge import Candidate, Status, refine
+from nalm.solver.algebra.formula import Formula, real_constants
+from nalm.solver.digits import half_units
+from nalm.solver.ladder import climb
+from nalm.solver.noisy import rungs
+from nalm.solver.problem import ROUNDING, Problem
+from nalm.solver.verdict.certainty import agrees_elsewhere
+from nalm.solver.verdict.edits import edits
+from nalm.solver.verdict.judge import Candidate, Status, refine
 
 PRINTED = "the numbers have few digits; every row agrees within half a unit of the last digit of inputs and target"
 SPARE_DIGITS = 2.0

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from .algebra.calculus import Array, evaluate, gradients
-from .algebra.formula import Formula
+from nalm.solver.algebra.calculus import Array, evaluate, gradients
+from nalm.solver.algebra.formula import Formula
 
 ROUNDING = 2.0**-24
 """Half a unit in the last place of float32: the relative error that a stored number may carry."""

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .algebra.calculus import Array, evaluate
-from .algebra.notation import neat, to_sympy
-from .verdict.judge import Candidate, Status
+from nalm.solver.algebra.calculus import Array, evaluate
+from nalm.solver.algebra.notation import neat, to_sympy
+from nalm.solver.verdict.judge import Candidate, Status
 
 if TYPE_CHECKING:
-    from nalm.expression import Expression
-    from nalm.unit import Unit
+    from nalm.core.reading import Expression
+    from nalm.core.unit import Unit
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ def expression_of(candidate: Candidate, names: Sequence[str], unit: Unit | None 
     """A candidate's formula over its column names."""
     import sympy
 
-    from nalm.expression import Expression
+    from nalm.core.reading import Expression
 
     symbols = tuple(sympy.Symbol(name, real=True) for name in names)
     return Expression((neat(to_sympy(candidate.formula, symbols)),), symbols, not candidate.constants, unit)

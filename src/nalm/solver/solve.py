@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
-from .algebra.formula import Constant
-from .clean import renumbered, set_aside
-from .ladder import EFFORTS, Effort, approximations, climb, stages
-from .noisy import Outcome, under_noise
-from .printed import PRINTED, as_printed, within_print
-from .problem import Problem, checked, column_names
-from .solution import Evidence, Solution
-from .verdict.certainty import agrees_elsewhere
-from .verdict.judge import Candidate, Status, judge, rational
+from nalm.solver.algebra.formula import Constant
+from nalm.solver.clean import renumbered, set_aside
+from nalm.solver.ladder import EFFORTS, Effort, approximations, climb, stages
+from nalm.solver.noisy import Outcome, under_noise
+from nalm.solver.printed import PRINTED, as_printed, within_print
+from nalm.solver.problem import Problem, checked, column_names
+from nalm.solver.solution import Evidence, Solution
+from nalm.solver.verdict.certainty import agrees_elsewhere
+from nalm.solver.verdict.judge import Candidate, Status, judge, rational
 
 
 def solve(
@@ -57,7 +57,7 @@ def solve(
     problem = checked(X, y, noise=noise, seed=seed)
     labels = column_names(X, names, problem.columns)
     if like is not None:
-        from .like import fill
+        from nalm.solver.like import fill
 
         with one_thread():
             return fill(like, problem, tuple(labels), began)
@@ -148,7 +148,7 @@ def _verdict(problem: Problem, tried: list[Candidate]) -> tuple[Candidate, Statu
 
 
 def _stack(chosen: Candidate, status: Status, columns: int) -> tuple[Any, str]:
-    from .stack import stack_of
+    from nalm.solver.stack import stack_of
 
     if status is Status.NONE:
         return None, ""

@@ -11,10 +11,10 @@ from collections import Counter
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from .algebra.formula import ONE, Constant, Formula, Input, Product, Sum
+from nalm.solver.algebra.formula import ONE, Constant, Formula, Input, Product, Sum
 
 if TYPE_CHECKING:
-    from nalm.unit import Unit
+    from nalm.core.unit import Unit
 
 MOST_COPIES = 24
 Wire = Formula
@@ -31,7 +31,7 @@ def stack_of(formula: Formula, columns: int) -> tuple[Unit | None, str]:
     >>> stack_of(Product(((Input(0), Fraction(1)), (Input(2), Fraction(-1)))), 3)[0]
     NRU(3, 1)
     """
-    from nalm.stack import Chain
+    from nalm.core.containers import Chain
 
     try:
         layers = _layers(_whole(formula), columns)

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .algebra.calculus import Array
-from .solution import Solution
+from nalm.solver.algebra.calculus import Array
+from nalm.solver.solution import Solution
 
 if TYPE_CHECKING:
     from rich.table import Table

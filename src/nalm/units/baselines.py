@@ -9,13 +9,13 @@ from itertools import pairwise
 import torch
 from torch import Tensor
 
-from nalm.scalar import Scalar, dot, relu, sigmoid, tanh
-from nalm.stack import Chain
-from nalm.start import Fan, constant, glorot_bound, uniform_within
-from nalm.unit import Unit
+from nalm.core.containers import Chain
+from nalm.core.scalar import Scalar, dot, relu, sigmoid, tanh
+from nalm.core.start import Fan, constant, glorot_bound, uniform_within
+from nalm.core.unit import Unit
+from nalm.core.weight import free
 from nalm.units.classic import ProductUnit as ProductUnit
 from nalm.units.classic import Quadratic as Quadratic
-from nalm.weight import free
 
 MADSEN = "Baseline of Madsen and Johansen, Neural Arithmetic Units, ICLR 2020"
 

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from nalm.form import Product
-from nalm.scalar import Scalar, cos, dot, negative, pi, product, symbolic, whole
-from nalm.start import constant, glorot_bound, uniform_within
-from nalm.unit import Unit
+from nalm.core.form import Product
+from nalm.core.scalar import Scalar, cos, dot, negative, pi, product, symbolic, whole
+from nalm.core.start import constant, glorot_bound, uniform_within
+from nalm.core.unit import Unit
+from nalm.core.weight import Weight, free
 from nalm.units.nau import tree_product
-from nalm.weight import Weight, free
 
 
 class ProductUnit(Unit):

@@ -8,14 +8,14 @@ from collections.abc import Mapping, Sequence
 import torch
 from torch import Tensor
 
-from nalm.form import PairedProduct, Product
-from nalm.recipe import Adam, Clip, Ramp, Recipe
-from nalm.scalar import Scalar, cos, dot, negative, pi, product, symbolic, whole
-from nalm.start import constant, uniform, uniform_within
-from nalm.unit import Unit
+from nalm.core.form import PairedProduct, Product
+from nalm.core.recipe import Adam, Clip, Ramp, Recipe
+from nalm.core.scalar import Scalar, cos, dot, negative, pi, product, symbolic, whole
+from nalm.core.start import constant, uniform, uniform_within
+from nalm.core.unit import Unit
+from nalm.core.weight import Weight, to_grid
 from nalm.units.nau import nau_bound, tree_product
 from nalm.units.npu import DIVISION_PAPER, EPSILON
-from nalm.weight import Weight, to_grid
 
 NRU_RECIPE = Recipe(Adam(1.0), penalties={"to_grid": Ramp(10, 20_000, 35_000)})
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nalm.recipe import Ramp, Recipe
-from nalm.stack import InputGated
+from nalm.core.containers import InputGated
+from nalm.core.recipe import Ramp, Recipe
 from nalm.units.nac import NAU_PAPER
 from nalm.units.nau import NAU, NMU
 

@@ -9,14 +9,14 @@ from collections.abc import Mapping, Sequence
 import torch
 from torch import Tensor
 
-from nalm.form import Product, Sum
-from nalm.recipe import Clip, Late, Recipe, Restart
-from nalm.scalar import Scalar, dot, product, sigmoid, sign, symbolic, whole
-from nalm.start import glorot_bound, normal, uniform_within
-from nalm.unit import Unit
+from nalm.core.form import Product, Sum
+from nalm.core.recipe import Clip, Late, Recipe, Restart
+from nalm.core.scalar import Scalar, dot, product, sigmoid, sign, symbolic, whole
+from nalm.core.start import glorot_bound, normal, uniform_within
+from nalm.core.unit import Unit
+from nalm.core.weight import LOGISTIC, SATURATED, Link, Weight, free, saturate, to_grid
 from nalm.units.nac import EPSILON, TANH_SIGMOID, exp_log, exp_log_formula, nac_bound
 from nalm.units.nau import tree_product
-from nalm.weight import LOGISTIC, SATURATED, Link, Weight, free, saturate, to_grid
 
 INALU_PAPER = "Schlör, Ring and Hotho, iNALU: Improved Neural Arithmetic Logic Unit, Frontiers in AI 2020"
 INALU_RECIPE = Recipe(

@@ -9,11 +9,11 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from nalm.scalar import Scalar, dot, guarded, product, sigmoid, tanh
-from nalm.start import normal, uniform
-from nalm.unit import Unit
+from nalm.core.scalar import Scalar, dot, guarded, product, sigmoid, tanh
+from nalm.core.start import normal, uniform
+from nalm.core.unit import Unit
+from nalm.core.weight import LOGISTIC, SOFTMAX, Weight, free
 from nalm.units.nau import tree_product
-from nalm.weight import LOGISTIC, SOFTMAX, Weight, free
 
 EPSILON = 1e-7
 

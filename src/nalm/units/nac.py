@@ -10,12 +10,12 @@ from functools import cache
 import torch
 from torch import Tensor
 
-from nalm.form import Product, Sum
-from nalm.recipe import Ramp, Recipe
-from nalm.scalar import Scalar, dot, guarded, product, sigmoid
-from nalm.start import Fan, glorot_bound, normal, uniform, uniform_within
-from nalm.unit import Unit
-from nalm.weight import LOGISTIC, SATURATED, Link, Weight, free
+from nalm.core.form import Product, Sum
+from nalm.core.recipe import Ramp, Recipe
+from nalm.core.scalar import Scalar, dot, guarded, product, sigmoid
+from nalm.core.start import Fan, glorot_bound, normal, uniform, uniform_within
+from nalm.core.unit import Unit
+from nalm.core.weight import LOGISTIC, SATURATED, Link, Weight, free
 
 NALU_PAPER = "Trask et al., Neural Arithmetic Logic Units, NeurIPS 2018"
 NAU_PAPER = "Madsen and Johansen, Neural Arithmetic Units, ICLR 2020"

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from nalm.form import Product, Sum
-from nalm.recipe import Ramp, Recipe
-from nalm.scalar import Scalar, dot, product
-from nalm.start import Fan, glorot_bound, uniform, uniform_within
-from nalm.unit import Unit
+from nalm.core.form import Product, Sum
+from nalm.core.recipe import Ramp, Recipe
+from nalm.core.scalar import Scalar, dot, product
+from nalm.core.start import Fan, glorot_bound, uniform, uniform_within
+from nalm.core.unit import Unit
+from nalm.core.weight import Weight
 from nalm.units.nac import NAU_PAPER
-from nalm.weight import Weight
 
 
 def nau_bound(fan: Fan) -> float:

@@ -9,13 +9,13 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from nalm.form import GatedProduct
-from nalm.recipe import Adam, Ramp, Recipe, Staircase
-from nalm.scalar import Scalar, cos, dot, exp, guarded, log, negative, pi, product, symbolic, whole
-from nalm.start import constant, glorot_bound, uniform_within
-from nalm.unit import Unit
+from nalm.core.form import GatedProduct
+from nalm.core.recipe import Adam, Ramp, Recipe, Staircase
+from nalm.core.scalar import Scalar, cos, dot, exp, guarded, log, negative, pi, product, symbolic, whole
+from nalm.core.start import constant, glorot_bound, uniform_within
+from nalm.core.unit import Unit
+from nalm.core.weight import Weight, l1, to_grid
 from nalm.units.nau import nau_bound
-from nalm.weight import Weight, l1, to_grid
 
 NPU_PAPER = "Heim, Pevný and Šmídl, Neural Power Units, NeurIPS 2020"
 DIVISION_PAPER = "Mistry et al., Exploring the Learning Mechanisms of Neural Division Modules, TMLR 2022"

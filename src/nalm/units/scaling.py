@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 
 from torch import Tensor
 
-from nalm.recipe import Ramp, Recipe
-from nalm.scalar import Scalar, product
-from nalm.start import constant
-from nalm.unit import Unit
+from nalm.core.recipe import Ramp, Recipe
+from nalm.core.scalar import Scalar, product
+from nalm.core.start import constant
+from nalm.core.unit import Unit
+from nalm.core.weight import Weight, free
 from nalm.units.nau import NMU, gated_product
-from nalm.weight import Weight, free
 
 
 class ScaledNMU(Unit):

@@ -8,14 +8,14 @@ from collections.abc import Mapping, Sequence
 import torch
 from torch import Tensor
 
-from nalm.form import Product
-from nalm.recipe import Constant, Ramp, Recipe
-from nalm.scalar import Scalar, product
-from nalm.start import constant, uniform
-from nalm.uniforms import noise, normal_quantile
-from nalm.unit import Unit
+from nalm.core.form import Product
+from nalm.core.recipe import Constant, Ramp, Recipe
+from nalm.core.scalar import Scalar, product
+from nalm.core.start import constant, uniform
+from nalm.core.uniforms import noise, normal_quantile
+from nalm.core.unit import Unit
+from nalm.core.weight import Weight
 from nalm.units.nau import gated_product, tree_product
-from nalm.weight import Weight
 
 SNMU_PAPER = (
     "Mistry et al., Improving the Robustness of Neural Multiplication Units with Reversible Stochasticity, 2022"

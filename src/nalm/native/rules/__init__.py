@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .pointwise import POINTWISE
-from .sums import SUMS
-from .views import VIEWS
+from nalm.native.rules.pointwise import POINTWISE
+from nalm.native.rules.sums import SUMS
+from nalm.native.rules.views import VIEWS
 
 RULES: dict[str, Callable[..., Any]] = {**POINTWISE, **VIEWS, **SUMS}

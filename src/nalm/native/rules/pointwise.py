@@ -6,10 +6,10 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from ..affine import Entry
-from ..errors import Unsupported
-from ..lower import Lowered, Lowering
-from ..values import COMPARISONS, Value, number
+from nalm.native.affine import Entry
+from nalm.native.errors import Unsupported
+from nalm.native.lowering import Lowered, Lowering
+from nalm.native.values import COMPARISONS, Value, number
 
 Rule = Callable[..., Lowered]
 

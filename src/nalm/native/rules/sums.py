@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ..affine import Entry
-from ..errors import Unsupported
-from ..lower import Lowered, Lowering, boxed
-from ..values import Value
-from .pointwise import extreme
+from nalm.native.affine import Entry
+from nalm.native.errors import Unsupported
+from nalm.native.lowering import Lowered, Lowering, boxed
+from nalm.native.rules.pointwise import extreme
+from nalm.native.values import Value
 
 Rule = Callable[..., Any]
 _RUN = 16  # terms added one after the other before a partial sum is put away

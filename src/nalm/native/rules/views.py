@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from ..errors import Unsupported
-from ..lower import Lowered, Lowering, boxed
+from nalm.native.errors import Unsupported
+from nalm.native.lowering import Lowered, Lowering, boxed
 
 Rule = Callable[..., Any]
 

@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from .formula import Constant, Formula, Input, Product, Sum
+from nalm.solver.algebra.formula import Constant, Formula, Input, Product, Sum
 
 Array: TypeAlias = NDArray[np.float64]
 

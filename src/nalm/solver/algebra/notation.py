@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from .formula import Constant, Formula, Input, Number, Product, Sum, inputs
+from nalm.solver.algebra.formula import Constant, Formula, Input, Number, Product, Sum, inputs
 
 if TYPE_CHECKING:
     import sympy

@@ -6,7 +6,7 @@ from functools import reduce
 from pathlib import Path
 from typing import Any
 
-from .formula import Constant, Formula, Input, Product, Sum
+from nalm.solver.algebra.formula import Constant, Formula, Input, Product, Sum
 
 
 def write_onnx(formula: Formula, columns: int, file: Path) -> None:

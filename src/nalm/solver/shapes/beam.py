@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ..algebra.calculus import Array
-from ..algebra.formula import Formula
-from ..problem import Problem
-from .combine import combinations
-from .link import Link
+from nalm.solver.algebra.calculus import Array
+from nalm.solver.algebra.formula import Formula
+from nalm.solver.problem import Problem
+from nalm.solver.shapes.combine import combinations
+from nalm.solver.shapes.link import Link
 
 SMALLEST_DETERMINANT = 1e-11
 MOST_ROWS = 256

@@ -8,9 +8,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from ..algebra.calculus import Array
-from ..algebra.formula import Formula, Number, Sum, total
-from .linear import least_squares, snap
+from nalm.solver.algebra.calculus import Array
+from nalm.solver.algebra.formula import Formula, Number, Sum, total
+from nalm.solver.shapes.linear import least_squares, snap
 
 LARGEST_WEIGHT = 1000
 NEGLIGIBLE = 1e-5

@@ -17,14 +17,14 @@ from typing import Any
 
 import numpy as np
 
-from ..algebra.calculus import Array, evaluate
-from ..algebra.formula import ONE, Formula, Input, Sum, inputs, product, total
-from ..problem import Problem
-from ..trees.forest import Forest, Indices
-from ..trees.search import probe_rows
-from .beam import Beam
-from .combine import combinations
-from .linear import least_squares
+from nalm.solver.algebra.calculus import Array, evaluate
+from nalm.solver.algebra.formula import ONE, Formula, Input, Sum, inputs, product, total
+from nalm.solver.problem import Problem
+from nalm.solver.shapes.beam import Beam
+from nalm.solver.shapes.combine import combinations
+from nalm.solver.shapes.linear import least_squares
+from nalm.solver.trees.forest import Forest, Indices
+from nalm.solver.trees.search import probe_rows
 
 MOST_TREES = 3000
 CLOSE = 1e-4

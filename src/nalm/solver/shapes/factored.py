@@ -12,11 +12,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from ..algebra.calculus import Array
-from ..algebra.formula import ONE, Formula, Input, Number, Sum, product, total
-from ..problem import Problem
-from .link import IDENTITY, Link
-from .marquardt import balanced, minimise
+from nalm.solver.algebra.calculus import Array
+from nalm.solver.algebra.formula import ONE, Formula, Input, Number, Sum, product, total
+from nalm.solver.problem import Problem
+from nalm.solver.shapes.link import IDENTITY, Link
+from nalm.solver.shapes.marquardt import balanced, minimise
 
 AFFINE_COLUMNS = 20
 """Up to this many inputs the factors may also hold a constant."""

@@ -13,12 +13,12 @@ from itertools import product as every
 
 import numpy as np
 
-from ..algebra.calculus import Array
-from ..algebra.formula import ONE, Formula, Input, product
-from ..problem import Problem
-from ..trees.forest import Indices
-from .combine import combinations
-from .link import usable_links
+from nalm.solver.algebra.calculus import Array
+from nalm.solver.algebra.formula import ONE, Formula, Input, product
+from nalm.solver.problem import Problem
+from nalm.solver.shapes.combine import combinations
+from nalm.solver.shapes.link import usable_links
+from nalm.solver.trees.forest import Indices
 
 MOST_PEELED = 3
 PEELS = (-1.0, 1.0)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize
 
-from ..algebra.calculus import Array
+from nalm.solver.algebra.calculus import Array
 
 
 def least_squares(A: Array, b: Array) -> Array:

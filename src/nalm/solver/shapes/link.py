@@ -8,9 +8,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from ..algebra.calculus import Array
-from ..algebra.formula import Formula, product, total
-from ..problem import Problem
+from nalm.solver.algebra.calculus import Array
+from nalm.solver.algebra.formula import Formula, product, total
+from nalm.solver.problem import Problem
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import linalg
 
-from ..algebra.calculus import Array
+from nalm.solver.algebra.calculus import Array
 
 STALL_STEPS = 12
 STALL_GAIN = 0.05

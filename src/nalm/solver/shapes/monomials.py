@@ -9,12 +9,12 @@ from itertools import product as every
 
 import numpy as np
 
-from ..algebra.calculus import evaluate
-from ..algebra.formula import ONE, Formula, Input, product
-from ..problem import Problem
-from ..trees.forest import Indices
-from .beam import sparse_sums
-from .link import usable_links
+from nalm.solver.algebra.calculus import evaluate
+from nalm.solver.algebra.formula import ONE, Formula, Input, product
+from nalm.solver.problem import Problem
+from nalm.solver.shapes.beam import sparse_sums
+from nalm.solver.shapes.link import usable_links
+from nalm.solver.trees.forest import Indices
 
 SINGLES = tuple(Fraction(e) for e in ("-2", "-1", "1", "2", "3", "-1/2", "1/2"))
 PAIRS = (-2, -1, 1, 2)

@@ -7,11 +7,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from ..algebra.calculus import Array
-from ..algebra.formula import Formula, Input, Product, Sum, product, total
-from ..problem import Problem
-from ..trees.forest import Indices
-from .linear import least_squares, parity, snap, sparse_weights
+from nalm.solver.algebra.calculus import Array
+from nalm.solver.algebra.formula import Formula, Input, Product, Sum, product, total
+from nalm.solver.problem import Problem
+from nalm.solver.shapes.linear import least_squares, parity, snap, sparse_weights
+from nalm.solver.trees.forest import Indices
 
 DENOMINATORS = (1, 2, 3, 4)
 LARGEST_EXPONENT = 12

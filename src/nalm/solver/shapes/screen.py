@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from scipy import stats
 
-from ..algebra.calculus import Array
-from ..problem import Problem
-from ..trees.forest import Indices
+from nalm.solver.algebra.calculus import Array
+from nalm.solver.problem import Problem
+from nalm.solver.trees.forest import Indices
 
 
 def by_importance(problem: Problem) -> Indices:

@@ -7,12 +7,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from ..algebra.calculus import Array
-from ..algebra.formula import ONE, Formula, Input, product
-from ..problem import Problem
-from .combine import combinations, grid_sum
-from .linear import snap, sparse_weights
-from .link import IDENTITY, usable_links
+from nalm.solver.algebra.calculus import Array
+from nalm.solver.algebra.formula import ONE, Formula, Input, product
+from nalm.solver.problem import Problem
+from nalm.solver.shapes.combine import combinations, grid_sum
+from nalm.solver.shapes.linear import snap, sparse_weights
+from nalm.solver.shapes.link import IDENTITY, usable_links
 
 POWERS = (Fraction(1), Fraction(-1), Fraction(2), Fraction(-2), Fraction(3), Fraction(1, 2), Fraction(-1, 2))
 

@@ -14,9 +14,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from ..algebra.calculus import Array
-from ..algebra.formula import ONE, Formula, Input, product, total
-from ..problem import ROUNDING
+from nalm.solver.algebra.calculus import Array
+from nalm.solver.algebra.formula import ONE, Formula, Input, product, total
+from nalm.solver.problem import ROUNDING
 
 Indices = NDArray[np.int64]
 

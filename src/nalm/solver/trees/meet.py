@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..algebra.calculus import Array
-from .forest import Indices
+from nalm.solver.algebra.calculus import Array
+from nalm.solver.trees.forest import Indices
 
 SLACK = 3.0
 MOST_PER_TARGET = 4000

@@ -8,13 +8,13 @@ from itertools import islice
 
 import numpy as np
 
-from ..algebra.calculus import Array
-from ..algebra.formula import ONE, Formula, Sum, total
-from ..problem import Problem
-from .forest import Forest, Indices
-from .meet import Side, View, affine, meet, plain, scaled, shifted
-from .peel import Peels
-from .split import splits
+from nalm.solver.algebra.calculus import Array
+from nalm.solver.algebra.formula import ONE, Formula, Sum, total
+from nalm.solver.problem import Problem
+from nalm.solver.trees.forest import Forest, Indices
+from nalm.solver.trees.meet import Side, View, affine, meet, plain, scaled, shifted
+from nalm.solver.trees.peel import Peels
+from nalm.solver.trees.split import splits
 
 PROBES = 12
 MOST_HITS = 300

@@ -12,11 +12,11 @@ from itertools import islice
 
 import numpy as np
 
-from ..algebra.calculus import Array
-from ..algebra.formula import Formula, Sum, total
-from .forest import Forest, Trees
-from .meet import Side, meet
-from .peel import Peels
+from nalm.solver.algebra.calculus import Array
+from nalm.solver.algebra.formula import Formula, Sum, total
+from nalm.solver.trees.forest import Forest, Trees
+from nalm.solver.trees.meet import Side, meet
+from nalm.solver.trees.peel import Peels
 
 MOST_HITS = 400
 SHARP = 50.0

@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 
-from ..algebra.calculus import Array, evaluate, freedoms, gradients
-from ..algebra.formula import Formula, inputs, real_constants, size
-from ..digits import half_units
-from ..problem import ROUNDING, Problem
+from nalm.solver.algebra.calculus import Array, evaluate, freedoms, gradients
+from nalm.solver.algebra.formula import Formula, inputs, real_constants, size
+from nalm.solver.digits import half_units
+from nalm.solver.problem import ROUNDING, Problem
 
 SPARE_BITS = 20.0
 """How many bits of evidence must be left after paying for the formula's own description."""

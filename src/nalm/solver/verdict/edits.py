@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from ..algebra.formula import ONE, Formula, Input, Product, Sum, inputs, product, total
+from nalm.solver.algebra.formula import ONE, Formula, Input, Product, Sum, inputs, product, total
 
 
 def edits(formula: Formula, columns: int) -> Iterator[Formula]:

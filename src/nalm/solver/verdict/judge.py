@@ -13,11 +13,21 @@ from fractions import Fraction
 
 import numpy as np
 
-from ..algebra.calculus import Array, gradients
-from ..algebra.formula import Formula, Number, Product, Sum, real_constants, simplified, size, total, with_constants
-from ..problem import Problem
-from .certainty import doubt
-from .structure import structured
+from nalm.solver.algebra.calculus import Array, gradients
+from nalm.solver.algebra.formula import (
+    Formula,
+    Number,
+    Product,
+    Sum,
+    real_constants,
+    simplified,
+    size,
+    total,
+    with_constants,
+)
+from nalm.solver.problem import Problem
+from nalm.solver.verdict.certainty import doubt
+from nalm.solver.verdict.structure import structured
 
 MOST_CONSTANTS = 3
 LEAST_DETERMINED = 2e-5

@@ -7,9 +7,9 @@ from itertools import chain, combinations_with_replacement, islice
 import numpy as np
 from scipy import stats
 
-from ..algebra.calculus import Array
-from ..algebra.formula import Formula, inputs, real_constants
-from ..problem import Problem
+from nalm.solver.algebra.calculus import Array
+from nalm.solver.algebra.formula import Formula, inputs, real_constants
+from nalm.solver.problem import Problem
 
 STRUCTURE_LEVEL = 1e-5
 PREDICTABLE = 4.0

@@ -1,0 +1,1 @@
+"""What is kept of finished runs, and what can be counted from it."""

@@ -1,0 +1,77 @@
+"""From rows to what a reader wants to see: success, steps and sparsity of each cell, beside what was published."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from nalm.bench.results import stats
+from nalm.bench.results.stats import Interval, Paired
+from nalm.bench.study import Published, Study
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One cell of a study, counted. `runs` may be fewer than planned while a study is under way."""
+
+    row: str
+    column: str
+    runs: int
+    success: Interval
+    solved_at: Interval | None
+    median_solved_at: float | None
+    sparsity: Interval | None
+    published: Published | None
+
+    @property
+    def disagrees(self) -> bool:
+        """Whether our interval and the published one do not overlap."""
+        if self.published is None or self.published.success is None:
+            return False
+        seeds = self.published.seeds
+        return stats.disjoint(self.success, (round(self.published.success * seeds), seeds))
+
+
+def summarise(study: Study, rows: Iterable[Row]) -> list[Entry]:
+    """Count the finished runs of a study; cells without any are left out."""
+    by_id = {row["id"]: row for row in rows}
+    found: dict[tuple[str, str], list[Row]] = {}
+    for cell, run in study.runs():
+        if run.id in by_id:
+            found.setdefault((cell.row, cell.column), []).append(by_id[run.id])
+    return [_entry(study, *key, cell_rows) for key, cell_rows in found.items()]
+
+
+def _entry(study: Study, row: str, column: str, rows: list[Row]) -> Entry:
+    solved = [r for r in rows if r["solved"]]
+    at = [float(r["solved_at"]) for r in solved]
+    errors = [float(r["sparsity"]) for r in solved if r["sparsity"] is not None]
+    return Entry(
+        row=row,
+        column=column,
+        runs=len(rows),
+        success=stats.wilson(len(solved), len(rows)),
+        solved_at=stats.gamma_mean(at) if at else None,
+        median_solved_at=stats.median(at).estimate if at else None,
+        sparsity=stats.beta_mean([min(e, 0.5) for e in errors]) if errors else None,
+        published=study.published.get((row, column)),
+    )
+
+
+def compare(study: Study, rows: Iterable[Row], first: str, second: str) -> dict[str, Paired]:
+    """Success of one row against another on the same seeds, by column."""
+    by_id = {row["id"]: row for row in rows}
+    solved: dict[tuple[str, str], dict[int, bool]] = {}
+    for cell, run in study.runs():
+        if run.id in by_id:
+            solved.setdefault((cell.row, cell.column), {})[run.seed] = bool(by_id[run.id]["solved"])
+    result = {}
+    for column in study.columns:
+        a, b = solved.get((first, column), {}), solved.get((second, column), {})
+        common = sorted(a.keys() & b.keys())
+        if common:
+            result[column] = stats.paired_difference([a[s] for s in common], [b[s] for s in common])
+    return result

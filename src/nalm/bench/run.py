@@ -1,0 +1,188 @@
+"""What is to be run: a unit, a task, a recipe and a seed. A run is a pure function of these, named by their hash."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import torch
+
+import nalm.units
+from nalm.bench.find import from_file, import_all, nearest, subclasses
+from nalm.bench.task import Task
+from nalm.core.containers import Chain, Foreign
+from nalm.core.recipe import Recipe
+from nalm.core.start import uniform
+from nalm.core.unit import Unit
+from nalm.core.weight import Weight, l1, l2, saturate, to_grid
+
+
+def unit_classes() -> dict[str, type[Unit]]:
+    """All published units by class name."""
+    import_all(nalm.units)
+    found: list[type[Unit]] = list(subclasses(Unit))  # type: ignore[type-abstract]
+    return {c.__name__: c for c in found if c.__module__.startswith("nalm.units.") and c.paper}
+
+
+@dataclass(frozen=True)
+class Layer:
+    """One layer of a model: which unit, its sizes, its options.
+
+    Args:
+        unit: a class name of the catalogue, or `path/to/file.py:Name` for a unit (or any `nn.Module`) of your own.
+        options: keyword arguments of the class. `weights` holds what differs from the declared weights as plain data:
+            `{"W": {"box": [-1, 1], "grid": [-1, 1], "start": [-0.5, 0.5], "keep": "both", "pulls": ["l1"]}}`.
+    """
+
+    unit: str
+    inputs: int
+    outputs: int
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def source(self) -> type[torch.nn.Module]:
+        """The class."""
+        if ":" in self.unit:
+            found = from_file(self.unit)
+            if not (isinstance(found, type) and issubclass(found, torch.nn.Module)):
+                raise ValueError(f"{self.unit} is not a class derived from nalm.Unit or torch.nn.Module.")
+            return found
+        classes = unit_classes()
+        if self.unit not in classes:
+            raise ValueError(f"There is no unit {self.unit!r}. {nearest(self.unit, classes)}")
+        return classes[self.unit]
+
+    def build(self, runs: Sequence[int]) -> Unit:
+        """An instance with the given runs axes."""
+        source = self.source
+        if issubclass(source, Unit):
+            changes = self.options.get("weights")
+            options = {**self.options, "weights": variants(source, changes)} if changes else self.options
+            return source(self.inputs, self.outputs, runs, **options)
+        return Foreign(lambda: source(self.inputs, self.outputs, **self.options), self.inputs, self.outputs, runs)
+
+    def content(self) -> dict[str, Any]:
+        """What the run's id depends on; a file of your own enters with its text, so an edited unit is a new run."""
+        content = {"unit": self.unit, "sizes": [self.inputs, self.outputs], "options": dict(self.options)}
+        if ":" in self.unit:
+            path, _, name = self.unit.rpartition(":")
+            content |= {"unit": name, "text": hashlib.sha256(Path(path).read_bytes()).hexdigest()}
+        return content
+
+
+PULLS = {pull.__name__: pull for pull in (to_grid, l1, l2, saturate)}
+
+
+def variants(source: type[Unit], changes: Mapping[str, Mapping[str, Any]]) -> dict[str, Weight]:
+    """Declared weights of a unit with some fields replaced, for ablations: plain data in, see `Layer`."""
+    return {name: _variant(source, name, fields) for name, fields in changes.items()}
+
+
+def _variant(source: type[Unit], name: str, fields: Mapping[str, Any]) -> Weight:
+    declared = source._declared
+    if name not in declared:
+        raise ValueError(f"{source.__name__} has no weight {name!r}. {nearest(name, declared)}")
+    read: dict[str, Callable[[Any], Any]] = {
+        "start": lambda bounds: uniform(*bounds),
+        "box": lambda box: box and tuple(box),
+        "grid": lambda grid: grid and tuple(grid),
+        "keep": str,
+        "pulls": lambda names: tuple(PULLS[pull] for pull in names),
+    }
+    for unknown in [f for f in fields if f not in read] + [p for p in fields.get("pulls", ()) if p not in PULLS]:
+        raise ValueError(f"{source.__name__}.{name}: there is no {unknown!r}. {nearest(unknown, (*read, *PULLS))}")
+    return replace(declared[name], **{field: read[field](value) for field, value in fields.items()})
+
+
+@dataclass(frozen=True)
+class Model:
+    """A stack of layers with the name it has in tables."""
+
+    label: str
+    layers: tuple[Layer, ...]
+
+    def build(self, runs: Sequence[int] = ()) -> Unit:
+        """The unit, or the chain of units."""
+        units = [layer.build(runs) for layer in self.layers]
+        return units[0] if len(units) == 1 else Chain(*units)
+
+    def content(self) -> list[dict[str, Any]]:
+        """What the run's id depends on; the label does not."""
+        return [layer.content() for layer in self.layers]
+
+
+def single(unit: str, inputs: int, outputs: int = 1, label: str | None = None, **options: Any) -> Model:
+    """A model of one layer.
+
+    >>> single("NMU", 2).label
+    'NMU'
+    """
+    return Model(label or unit.rpartition(":")[2], (Layer(unit, inputs, outputs, options),))
+
+
+@dataclass(frozen=True)
+class Run:
+    """One training run; it is evaluated every `every` steps, which changes what is recorded but not what is learned.
+
+    Args:
+        retire: stop once it is solved, on the grid and past every ramp; the published protocol trains on.
+
+    >>> from nalm.bench.tasks.arithmetic import RANGES, SingleModule
+    >>> from nalm.units.nau import NMU
+    >>> len(Run(single("NMU", 2), SingleModule(*RANGES["U[1,2)"]), NMU.recipe, seed=0).id)
+    16
+    """
+
+    model: Model
+    task: Task
+    recipe: Recipe
+    seed: int
+    every: int = 1_000
+    retire: bool = False
+
+    @cached_property
+    def id(self) -> str:
+        """A stable name: the hash of everything the result depends on."""
+        return hashlib.sha256(self.json.encode()).hexdigest()[:16]
+
+    @cached_property
+    def json(self) -> str:
+        """The exact run as canonical JSON."""
+        content = {"model": self.model.content(), "task": plain(self.task), "recipe": plain(self.recipe)}
+        content |= {"seed": self.seed, "every": self.every, **({"retire": True} if self.retire else {})}
+        return json.dumps(content, sort_keys=True, separators=(",", ":"))
+
+    @property
+    def structure(self) -> tuple[object, ...]:
+        """Runs of equal structure train as one cohort; learning rates and ranges are numbers and may differ."""
+        recipe = plain(self.recipe.without_rate())
+        model = json.dumps(self.model.content(), sort_keys=True)
+        return (model, self.task.structure, json.dumps(recipe, sort_keys=True), self.every, self.retire)
+
+
+def plain(value: Any) -> Any:
+    """Dataclasses as nested dictionaries of plain values, with their class names.
+
+    Fields at their default are left out, so that a new option does not rename the runs of those who do not use it.
+    The price: a default must never change.
+    """
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        fields = [f for f in dataclasses.fields(value) if f.compare and getattr(value, f.name) != _default(f)]
+        return {"kind": type(value).__name__, **{f.name: plain(getattr(value, f.name)) for f in fields}}
+    if isinstance(value, Mapping):
+        return {str(k): plain(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(v) for v in value]
+    if isinstance(value, float) and value.is_integer():
+        return int(value)  # 1 and 1.0 are the same number, so they name the same run
+    return value
+
+
+def _default(f: dataclasses.Field[Any]) -> Any:
+    return f.default_factory() if f.default_factory is not dataclasses.MISSING else f.default

@@ -1,0 +1,1 @@
+"""Numbers made visible: tables, figures and drawings."""

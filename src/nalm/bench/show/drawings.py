@@ -1,0 +1,180 @@
+"""Drawings of landscapes, starts, weight paths and learned surfaces: numbers in, a matplotlib `Figure` out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nalm.bench.landscape import Floats, Landscape, Starts
+from nalm.bench.show.figures import COLOURS, GREY, MARKERS, WIDTH, _style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+CUT = 500.0  # errors above it look alike, as in the published surfaces
+FLOOR = 0.1
+Surface = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+"""Inputs `(samples, 2)` to outputs `(samples,)`."""
+
+
+def _figure(rows: int, columns: int, height: float) -> tuple[Figure, list[Axes]]:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(min(WIDTH, 2.7 * columns), height), layout="constrained")
+    return figure, list(figure.subplots(rows, columns, squeeze=False).flat)
+
+
+def draw_landscapes(landscapes: Sequence[Landscape], count: int = 201) -> Figure:
+    """The squared error over two weights, one panel each, on a logarithmic scale between 0.1 and 500.
+
+    >>> from nalm.bench.landscape import LANDSCAPES
+    >>> len(draw_landscapes([LANDSCAPES["nmu-pair"]], count=11).axes)
+    2
+    """
+    from matplotlib.colors import LogNorm
+
+    columns = min(3, len(landscapes))
+    rows = math.ceil(len(landscapes) / columns)
+    with _style():
+        figure, panels = _figure(rows, columns, 2.4 * rows)
+        for axes, landscape in zip(panels, landscapes, strict=False):
+            first, second, error = landscape.grid(count)
+            shown = np.clip(np.nan_to_num(error, nan=CUT), FLOOR, CUT)
+            image = axes.pcolormesh(
+                first, second, shown, norm=LogNorm(FLOOR, CUT), cmap="viridis_r", shading="nearest", rasterized=True
+            )
+            for optimum in landscape.optima:
+                axes.plot(*optimum, "*", color=COLOURS[1], ms=9, mec="white", mew=0.5)
+            axes.set(title=landscape.title, xlabel=landscape.labels[0], ylabel=landscape.labels[1])
+            axes.title.set_fontsize(8)
+        for axes in panels[len(landscapes) :]:
+            axes.remove()
+        figure.colorbar(image, ax=panels[: len(landscapes)], label="squared error", aspect=30)
+        return figure
+
+
+def draw_starts(starts: Mapping[str, Starts]) -> Figure:
+    """From which starts training finds (1, 1): blue squares did, orange ones did not; arrows lead to where it ended."""
+    from matplotlib.colors import ListedColormap
+
+    with _style():
+        figure, panels = _figure(1, len(starts), 3.0)
+        for axes, (label, result) in zip(panels, starts.items(), strict=True):
+            solved = result.solved
+            axes.imshow(
+                solved.T,
+                origin="lower",
+                extent=(-0.025, 1.025, -0.025, 1.025),
+                cmap=ListedColormap(["#f5d5bf", "#cfe3f1"]),
+                vmin=0,
+                vmax=1,
+            )
+            start, move = result.before[::2, ::2], (result.after - result.before)[::2, ::2]
+            arrows = (start[..., 0], start[..., 1], move[..., 0], move[..., 1])
+            axes.quiver(*arrows, angles="xy", scale_units="xy", scale=4, width=0.004, color=GREY)
+            axes.set(title=f"{label}: {solved.mean():.0%} of starts solved", xlabel="start of w₁", ylabel="start of w₂")
+            axes.title.set_fontsize(8)
+        return figure
+
+
+def draw_path(steps: Floats, values: Mapping[str, Floats], title: str = "") -> Figure:
+    """Every element of every weight over the steps, one panel per weight; grid values are where lines end flat."""
+    with _style():
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(WIDTH, 1.1 + 1.3 * len(values)), layout="constrained")
+        panels = list(figure.subplots(len(values), 1, sharex=True, squeeze=False).flat)
+        for axes, (name, series) in zip(panels, values.items(), strict=True):
+            flat = series.reshape(len(steps), -1)
+            for index in range(flat.shape[1]):
+                axes.plot(steps, flat[:, index], color=COLOURS[index % len(COLOURS)])
+            axes.set_ylabel(name)
+            axes.grid(axis="y", color="#dddddd", lw=0.5)
+        panels[-1].set_xlabel("Training step")
+        panels[-1].xaxis.set_major_formatter("{x:,.0f}")
+        panels[0].set_title(title, fontsize=9)
+        return figure
+
+
+def draw_surfaces(
+    rows: Mapping[str, Mapping[str, Surface]], train: tuple[float, float], test: tuple[float, float]
+) -> Figure:
+    """What functions of two inputs look like on [-6, 6]^2 in 20 bins of equal width, rows of panels by operation.
+
+    Each row shares the scale of its first panel (the true function) on the test square. Solid squares are where a
+    network was trained, dashed ones where it was tested.
+    """
+    axis = np.arange(-6, 6.05, 0.1)
+    first, second = np.meshgrid(axis, axis)
+    points = np.stack([first.ravel(), second.ravel()], 1)
+    columns = max(len(row) for row in rows.values())
+    with _style():
+        figure, panels = _figure(len(rows), columns, 1.45 * len(rows))
+        for place, (operation, row) in enumerate(rows.items()):
+            low, high = _span(next(iter(row.values())), test)
+            for axes, (label, function) in zip(panels[place * columns :], row.items(), strict=False):
+                height = np.clip(function(points).reshape(first.shape), low, high)
+                axes.contourf(first, second, height, levels=np.linspace(low, high, 21), cmap="viridis")
+                for box, style in ((train, "-"), (test, "--")):
+                    axes.plot(
+                        *np.array([[box[i], box[j]] for i, j in ((0, 0), (0, 1), (1, 1), (1, 0), (0, 0))]).T,
+                        style,
+                        color="white",
+                        lw=0.8,
+                    )
+                axes.set_aspect("equal")
+                axes.tick_params(labelsize=5)
+                axes.set_title(f"{operation} {label}", fontsize=7)
+        return figure
+
+
+def _span(gold: Surface, test: tuple[float, float]) -> tuple[float, float]:
+    """A symmetric scale that holds the true function on the test square."""
+    corners = np.array([[a, b] for a in test for b in test])
+    largest = float(np.abs(gold(corners)).max())
+    return -largest, largest
+
+
+def draw_errors(
+    groups: Mapping[str, Mapping[str, Sequence[float]]], limits: Mapping[str, float], label: str = "Test error"
+) -> Figure:
+    """Errors of single runs by group (colour) and column, with a line at each column's threshold."""
+    columns = list(limits)
+    with _style():
+        figure, (axes,) = _figure(1, 1, 3.0)
+        figure.set_figwidth(WIDTH)
+        for number, (group, by_column) in enumerate(groups.items()):
+            offset = (number - (len(groups) - 1) / 2) * 0.8 / len(groups)
+            x = [columns.index(c) + offset for c, errors in by_column.items() for _ in errors]
+            y = [max(e, 1e-16) for errors in by_column.values() for e in errors]
+            colour, marker = COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]
+            axes.plot(x, y, ls="", ms=2.5, mew=0, label=group, color=colour, marker=marker)
+        for place, limit in enumerate(limits.values()):
+            axes.hlines(limit, place - 0.45, place + 0.45, color="black", lw=1)
+        axes.set_yscale("log")
+        axes.set_ylabel(label)
+        axes.set_xticks(range(len(columns)), columns, rotation=20, ha="right")
+        figure.legend(loc="outside upper center", ncols=min(4, len(groups)), frameon=False)
+        return figure
+
+
+def draw_lines(panels: Mapping[str, Mapping[str, Mapping[float, float]]], xlabel: str, ylabel: str) -> Figure:
+    """Lines on doubly logarithmic axes, one panel per name: label to {x: y}."""
+    with _style():
+        figure, axes_list = _figure(1, len(panels), 2.6)
+        for axes, (title, lines) in zip(axes_list, panels.items(), strict=True):
+            for number, (label, line) in enumerate(lines.items()):
+                axes.plot(
+                    list(line), list(line.values()), marker=MARKERS[number], ms=3, color=COLOURS[number], label=label
+                )
+            axes.set(xscale="log", yscale="log", xlabel=xlabel, title=title)
+            axes.title.set_fontsize(8)
+        axes_list[0].set_ylabel(ylabel)
+        handles, labels = axes_list[0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside upper center", ncols=len(labels), frameon=False)
+        return figure

@@ -1,0 +1,145 @@
+"""How fast an engine trains, against the plain way: the same unit, one run at a time, in an ordinary PyTorch loop.
+
+Both are measured in one run on one thread. Rates are run-steps per second of processor time, so that another busy
+process does not count, each the best of a few tries.
+"""
+
+from __future__ import annotations
+
+import resource
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from nalm.bench.engine.cohort import Cohort
+from nalm.bench.engine.train import EngineName, Options, choose
+from nalm.bench.run import Layer, Model, Run, single, unit_classes
+from nalm.bench.task import Task
+from nalm.bench.tasks.arithmetic import RANGES, SingleModule
+from nalm.bench.tasks.two_layer import TwoLayer
+from nalm.core.recipe import Adam, Recipe
+
+SECONDS = 0.5  # per measurement
+
+
+@dataclass(frozen=True)
+class Case:
+    """What is timed."""
+
+    model: Model
+    task: Task
+    recipe: Recipe
+    seeds: int = 25
+
+    def runs(self) -> list[Run]:
+        """The cohort of the published study: every seed on nine ranges."""
+        tasks = [type(self.task)(**{**vars(self.task), "train": a, "test": b}) for a, b in RANGES.values()]
+        return [Run(self.model, task, self.recipe, seed) for task in tasks for seed in range(self.seeds)]
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Run-steps per second."""
+
+    label: str
+    inputs: int
+    runs: int
+    plain: float
+    engine: float
+    build_seconds: float
+
+    @property
+    def ratio(self) -> float:
+        """How many times faster than the plain loop."""
+        return self.engine / self.plain
+
+
+def cases() -> Iterator[Case]:
+    """The units of the native engine's table, and the two-layer task."""
+    operations = {
+        "NMU": "mul",
+        "SNMU": "mul",
+        "NAU": "add",
+        "RealNPU": "div",
+        "NALU": "mul",
+        "NMRU": "div",
+        "INALU": "mul",
+    }
+    for inputs in (2, 10):
+        for unit, operation in operations.items():
+            task = SingleModule(*RANGES["U[1,2)"], name=operation, inputs=inputs)
+            yield Case(single(unit, inputs), task, unit_classes()[unit].recipe)
+    stack = Model("NAU-NMU", (Layer("NAU", 100, 2), Layer("NMU", 2, 1)))
+    yield Case(stack, TwoLayer(*RANGES["U[1,2)"]), unit_classes()["NMU"].recipe.scaled(5_000_000), seeds=20)
+
+
+def measure(case: Case, engine: EngineName = "auto", seconds: float = SECONDS) -> Timing:
+    """Time one case with an engine on one thread and with the plain loop."""
+    torch.set_num_threads(1)
+    runs = case.runs()
+    cohort = Cohort(runs)
+    started = time.process_time()
+    backend = choose(cohort, Options(engine=engine, threads=1))
+    built = time.process_time() - started
+
+    def advance(steps: int) -> None:
+        backend.advance(cohort.state, cohort.consts, cohort.seeds, cohort.step, steps, cohort.alive)
+        cohort.step += steps
+
+    rate = _rate(advance, seconds) * len(runs)
+    return Timing(case.model.label, case.task.in_features, len(runs), plain_loop(case, seconds), rate, built)
+
+
+def plain_loop(case: Case, seconds: float = SECONDS) -> float:
+    """Steps per second of one run written as anybody would write it."""
+    run = case.runs()[0]
+    unit = case.model.build().train()
+    unit.reset_parameters(run.seed)
+    rate = case.recipe.rate
+    kind = torch.optim.Adam if isinstance(case.recipe.optimiser, Adam) else torch.optim.SGD
+    optimiser = kind(unit.parameters(), lr=rate)
+    numbers, selection = case.task.train.numbers(case.task.in_features).float(), case.task.selection(run.seed)
+
+    def advance(steps: int) -> None:
+        for step in range(steps):
+            u = torch.rand(case.task.draws, case.recipe.batch)
+            x, t = case.task.sample(u, numbers, selection, case.task.train)
+            loss = (unit.compute(x) - t).square().mean()
+            terms = unit.penalties() if case.recipe.penalties else {}
+            for name, schedule in case.recipe.penalties.items():
+                if name in terms:
+                    loss = loss + schedule.at(step) * terms[name]
+            optimiser.zero_grad()
+            loss.backward()  # type: ignore[no-untyped-call]
+            optimiser.step()
+            unit.project_()
+
+    return _rate(advance, seconds)
+
+
+def _rate(advance: Callable[[int], None], seconds: float, tries: int = 3) -> float:
+    """The best rate of a few tries, each long enough to be measured."""
+    steps = 1
+    while True:
+        started = time.process_time()
+        advance(steps)
+        if (spent := time.process_time() - started) > seconds / 10:
+            break
+        steps *= 2
+    steps = max(1, int(steps * seconds / spent))
+    best = np.inf
+    for _ in range(tries):
+        started = time.process_time()
+        advance(steps)
+        best = min(best, time.process_time() - started)
+    return float(steps / best)
+
+
+def peak_memory() -> float:
+    """The largest memory this process has used, in GiB."""
+    unit = 1024**2 if sys.platform != "darwin" else 1024**3
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit

@@ -1,0 +1,164 @@
+"""A published figure or table as data: a grid of models, tasks and recipes, with the published numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from nalm.bench.find import nearest
+from nalm.bench.run import Layer, Model, Run, single
+from nalm.bench.task import Task
+from nalm.core.recipe import LocalGaussNewton, Recipe, Solver
+from nalm.core.unit import Unit
+
+QUICK_SEEDS = 5
+QUICK_STEPS = 5_000
+
+
+@dataclass(frozen=True)
+class Published:
+    """What a source says about a cell. Only what it says: the rest is None.
+
+    Args:
+        success: the rate, with `seeds` runs behind it.
+        source: where the number stands.
+    """
+
+    success: float | None = None
+    solved_at: float | None = None
+    sparsity: float | None = None
+    seeds: int = 25
+    source: str = ""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One entry of the grid: which row and column, and what is trained there."""
+
+    row: str
+    column: str
+    model: Model
+    task: Task
+    recipe: Recipe
+    every: int = 1_000
+    retire: bool = False
+
+    def run(self, seed: int) -> Run:
+        """The cell's run for a seed."""
+        return Run(self.model, self.task, self.recipe, seed, self.every, self.retire)
+
+    def quick(self) -> Cell:
+        """The same in fewer steps, with ten evaluations; schedules keep their place."""
+        steps = min(self.recipe.steps, QUICK_STEPS)
+        return replace(self, recipe=self.recipe.scaled(steps), every=max(1, steps // 10))
+
+
+@dataclass(frozen=True)
+class Study:
+    """A named grid.
+
+    Args:
+        name: as typed on the command line, for example "single-module/mul".
+        title: one line for lists and figures.
+        reproduces: which published figure or table.
+        published: by (row, column).
+        notes: what a reader must know to compare, shown under the table.
+    """
+
+    name: str
+    title: str
+    reproduces: str
+    cells: tuple[Cell, ...]
+    seeds: int = 25
+    published: Mapping[tuple[str, str], Published] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def rows(self) -> list[str]:
+        """Row labels in order."""
+        return list(dict.fromkeys(cell.row for cell in self.cells))
+
+    @property
+    def columns(self) -> list[str]:
+        """Column labels in order."""
+        return list(dict.fromkeys(cell.column for cell in self.cells))
+
+    def runs(self) -> Iterator[tuple[Cell, Run]]:
+        """All runs, cell by cell."""
+        return ((cell, cell.run(seed)) for cell in self.cells for seed in range(self.seeds))
+
+    def quick(self) -> Study:
+        """A taste: fewer seeds and steps; its runs have ids of their own."""
+        cells = tuple(cell.quick() for cell in self.cells)
+        return replace(self, cells=cells, seeds=min(self.seeds, QUICK_SEEDS), published={})
+
+    def retiring(self) -> Study:
+        """The same with runs that stop once they are done; they have ids of their own."""
+        note = "Runs stop once they are solved, on the grid and past every ramp; the published ones train on."
+        cells = tuple(replace(cell, retire=True) for cell in self.cells)
+        return replace(self, cells=cells, notes=(note, *self.notes))
+
+    def trained(self, way: str) -> Study:
+        """Only the rows trained in one way: "published", "lgn" (the local Gauss-Newton rule) or "solver"."""
+        cells = tuple(cell for cell in self.cells if cell.recipe.way == way)
+        if not cells:
+            ways = dict.fromkeys(cell.recipe.way for cell in self.cells)
+            raise ValueError(f"{self.name} has no rows trained by {way!r}. {nearest(way, ways)}")
+        return replace(self, cells=cells)
+
+    def only(self, rows: Sequence[str] = (), columns: Sequence[str] = ()) -> Study:
+        """Some rows and columns; a row that is a file reference (`my_file.py:MyUnit`) is added as a new one."""
+        study = self
+        for reference in rows:
+            if ":" in reference:
+                study = study._with_unit(reference)
+        names = {_loose(row): row for row in study.rows}
+        chosen = [_pick(r.rpartition(":")[2] if ":" in r else r, names, f"unit in {self.name}") for r in rows]
+        ranges = {_loose(column): column for column in study.columns}
+        kept = [_pick(column, ranges, f"range in {self.name}") for column in columns]
+        cells = [c for c in study.cells if (not chosen or c.row in chosen) and (not kept or c.column in kept)]
+        return replace(study, cells=tuple(cells))
+
+    def _with_unit(self, reference: str) -> Study:
+        label = reference.rpartition(":")[2]
+        cells = []
+        for column in self.columns:
+            like = next(cell for cell in self.cells if cell.column == column)
+            layer = Layer(reference, like.task.in_features, like.task.out_features)
+            recipe = layer.source.recipe if issubclass(layer.source, Unit) else Recipe()
+            model = single(reference, like.task.in_features, like.task.out_features)
+            steps = max(recipe.steps, like.recipe.steps)
+            cells.append(replace(like, row=label, model=model, recipe=replace(recipe, steps=steps)))
+        return replace(self, cells=(*self.cells, *cells))
+
+
+def _loose(name: str) -> str:
+    return name.lower().replace(" ", "")
+
+
+def _pick(name: str, valid: Mapping[str, str], what: str) -> str:
+    if _loose(name) not in valid:
+        raise ValueError(f"There is no {what} called {name!r}. {nearest(name, valid.values())}")
+    return valid[_loose(name)]
+
+
+def other_ways(*models: Model, steps: int = 500, samples: int = 256) -> list[tuple[Model, Recipe]]:
+    """Rows that train the same models by the local Gauss-Newton rule, and by the solver on one batch of `samples`."""
+    rule = Recipe(LocalGaussNewton(), steps=steps, batch=128)
+    solver = Recipe(Solver(), steps=1, batch=samples)
+    ways = (("lgn", rule), ("solver", solver))
+    return [(replace(model, label=f"{model.label} {name}"), recipe) for name, recipe in ways for model in models]
+
+
+def cells_over(
+    rows: Iterable[tuple[Model, Recipe]], columns: Mapping[str, Task], every: int = 1_000
+) -> tuple[Cell, ...]:
+    """The full grid of models and tasks. Other ways than the published need few steps: their runs are evaluated often,
+    and stop once they are solved on the grid."""
+    return tuple(
+        Cell(model.label, column, model, task, recipe, every)
+        if recipe.way == "published"
+        else Cell(model.label, column, model, task, recipe, max(1, recipe.steps // 40), retire=True)
+        for model, recipe in rows
+        for column, task in columns.items()
+    )

@@ -1,0 +1,80 @@
+"""What is to be learned: where inputs come from, what the target is, what counts as solved."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from nalm.bench.distribution import Distribution
+from nalm.core.scalar import Scalar
+
+SAMPLES = 10_000
+"""Size of the validation and of the test set."""
+EVALUATION_SEED = 0
+"""Both are drawn from this seed, so that they are the same for all runs."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """Base class of tasks. Two runs can share a program if their tasks agree in `structure`.
+
+    A subclass has the fields `train` and `test` (distributions; validation uses `train`) and defines the methods below.
+    """
+
+    train: Distribution
+    test: Distribution
+
+    @property
+    @abstractmethod
+    def in_features(self) -> int:
+        """Number of inputs."""
+
+    @property
+    def out_features(self) -> int:
+        """Number of outputs."""
+        return 1
+
+    @property
+    @abstractmethod
+    def structure(self) -> tuple[object, ...]:
+        """What decides the program; distributions enter by their kind only."""
+
+    @property
+    def draws(self) -> int:
+        """Uniforms per sample."""
+        return self.in_features
+
+    def sample(self, u: Tensor, numbers: Tensor, selection: Tensor, part: Distribution) -> tuple[Tensor, Tensor]:
+        """Inputs and targets from uniforms `(*runs, draws, samples)`; `part` is `train` or `test`."""
+        x = part.quantile(u, numbers)
+        return x, self.target(x, selection)
+
+    def selection(self, seed: int) -> Tensor:
+        """What the target needs to know and differs between seeds, any shape; by default nothing."""
+        return torch.zeros(0)
+
+    @abstractmethod
+    def target(self, x: Tensor, selection: Tensor) -> Tensor:
+        """`(*runs, in, samples)` to `(*runs, out, samples)`."""
+
+    @abstractmethod
+    def formula(self, x: Sequence[Scalar], seed: int) -> list[Scalar]:
+        """The same on numbers or symbols."""
+
+    @abstractmethod
+    def threshold(self) -> float:
+        """The test error below which a run counts as solved."""
+
+    @property
+    @abstractmethod
+    def operation(self) -> str:
+        """A short name for tables, for example "mul"."""
+
+
+def kind(task: Task) -> tuple[str, int]:
+    """The part of a task's structure that its training distribution decides."""
+    return type(task.train).__name__, task.train.numbers(task.in_features).shape[1]

@@ -1,0 +1,201 @@
+"""How a paper trains: optimiser, steps, batch, loss, penalty schedules, clipping, gradient noise, restarts.
+
+A recipe is data. Its numbers may differ between the runs of one cohort, its structure decides who shares a program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal, Protocol
+
+
+class Schedule(Protocol):
+    """A number that depends on the training step (counted from 0)."""
+
+    def at(self, step: int) -> float: ...
+
+    def scaled(self, factor: float) -> Schedule: ...
+
+
+@dataclass(frozen=True)
+class Constant:
+    """The same strength at every step.
+
+    >>> Constant(0.5).at(10)
+    0.5
+    """
+
+    value: float
+
+    def at(self, step: int) -> float:
+        return self.value
+
+    def scaled(self, factor: float) -> Constant:
+        return self
+
+
+@dataclass(frozen=True)
+class Ramp:
+    """Zero until `start`, then a straight line that reaches `to` at `end` and stays there.
+
+    >>> Ramp(10, 20_000, 35_000).at(27_500)
+    5.0
+    """
+
+    to: float
+    start: int
+    end: int
+
+    def __post_init__(self) -> None:
+        if not self.start < self.end:
+            raise ValueError(f"{self} has no length; it needs start < end.")
+
+    def at(self, step: int) -> float:
+        return self.to * min(max((step - self.start) / (self.end - self.start), 0.0), 1.0)
+
+    def scaled(self, factor: float) -> Ramp:
+        start = round(self.start * factor)
+        return Ramp(self.to, start, max(start + 1, round(self.end * factor)))
+
+
+@dataclass(frozen=True)
+class Staircase:
+    """Starts at `first` and is multiplied by ten every `every` steps until it has reached `last`.
+
+    >>> [f"{Staircase(1e-9, 1e-7).at(t):.0e}" for t in (0, 10_000, 20_000, 50_000)]
+    ['1e-09', '1e-08', '1e-07', '1e-07']
+    """
+
+    first: float
+    last: float
+    every: int = 10_000
+
+    def at(self, step: int) -> float:
+        return min(self.first * 10.0 ** (step // self.every), self.last)
+
+    def scaled(self, factor: float) -> Staircase:
+        return replace(self, every=max(1, round(self.every * factor)))
+
+
+@dataclass(frozen=True)
+class Late:
+    """`strength` once `after` steps have passed and the last validation error was below `error` (iNALU)."""
+
+    strength: float
+    after: int
+    error: float
+
+    def at(self, step: int) -> float:
+        return self.strength if step > self.after else 0.0
+
+    def scaled(self, factor: float) -> Late:
+        return replace(self, after=round(self.after * factor))
+
+
+@dataclass(frozen=True)
+class Adam:
+    """Adam with the usual betas (0.9, 0.999) and epsilon 1e-8."""
+
+    rate: float = 1e-3
+
+
+@dataclass(frozen=True)
+class SGD:
+    """Plain gradient descent, no momentum."""
+
+    rate: float = 1e-3
+
+
+@dataclass(frozen=True)
+class LocalGaussNewton:
+    """The local Gauss-Newton rule (`nalm.training.rule`) instead of a gradient optimiser: "lgn" on the command line."""
+
+
+@dataclass(frozen=True)
+class Solver:
+    """No training: `nalm.solver.solve` fills the grid weights from the first batch: "solver" on the command line."""
+
+
+Optimiser = Adam | SGD | LocalGaussNewton | Solver
+
+
+@dataclass(frozen=True)
+class Clip:
+    """Gradient clipping: the norm over all parameters of a run, then each value."""
+
+    norm: float | None = None
+    value: float | None = None
+
+
+@dataclass(frozen=True)
+class Restart:
+    """iNALU's reinitialisation. The last validation error is noted at every step; every `check` steps, once more than
+    `memory` notes are held, the weights are drawn anew if the later half of the notes is no better than the earlier one
+    (mean earlier <= mean later + deviation of later) and its mean is above `error`. A restart empties the notes."""
+
+    check: int = 10
+    memory: int = 5_000
+    error: float = 1.0
+    validate: int = 1_000
+
+
+Loss = Literal["mse", "pcc", "mape"]
+
+
+@dataclass(frozen=True)
+class Switch:
+    """One loss until step `at`, then another."""
+
+    before: Loss
+    after: Loss
+    at: int
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Everything about training that is not the unit, the task or the seed.
+
+    Args:
+        penalties: strength of each pull by its name, for example {"to_grid": Ramp(10, 20_000, 35_000)}.
+        gradient_noise: eta of the noise N(0, eta / (1 + step)^0.55) added to every gradient, 0 for none.
+
+    >>> Recipe(penalties={"to_grid": Ramp(10, 20_000, 35_000)}).scaled(1_000).penalties["to_grid"]
+    Ramp(to=10, start=400, end=700)
+    """
+
+    optimiser: Optimiser = field(default_factory=Adam)
+    steps: int = 50_000
+    batch: int = 128
+    loss: Loss | Switch = "mse"
+    penalties: Mapping[str, Schedule] = field(default_factory=dict)
+    clip: Clip = field(default_factory=Clip)
+    gradient_noise: float = 0.0
+    restart: Restart | None = None
+
+    @property
+    def rate(self) -> float:
+        """The learning rate, 0 for ways of training that have none."""
+        return self.optimiser.rate if isinstance(self.optimiser, Adam | SGD) else 0.0
+
+    @property
+    def way(self) -> str:
+        """How the command line calls this way of training."""
+        return {LocalGaussNewton: "lgn", Solver: "solver"}.get(type(self.optimiser), "published")
+
+    def without_rate(self) -> Recipe:
+        """What runs of one cohort have in common: rates may differ."""
+        return self.at_rate(0.0) if isinstance(self.optimiser, Adam | SGD) else self
+
+    def at_rate(self, rate: float) -> Recipe:
+        """The same recipe with another learning rate."""
+        if not isinstance(self.optimiser, Adam | SGD):
+            raise ValueError(f"{type(self.optimiser).__name__} has no learning rate.")
+        return replace(self, optimiser=type(self.optimiser)(rate))
+
+    def scaled(self, steps: int) -> Recipe:
+        """The same recipe in another number of steps: schedules keep their place relative to the whole."""
+        factor = steps / self.steps
+        penalties = {name: schedule.scaled(factor) for name, schedule in self.penalties.items()}
+        loss = replace(self.loss, at=round(self.loss.at * factor)) if isinstance(self.loss, Switch) else self.loss
+        return replace(self, steps=steps, penalties=penalties, loss=loss)

@@ -1,1 +1,0 @@
-"""Published figures and tables: one file per chapter, each with a tuple `STUDIES`."""

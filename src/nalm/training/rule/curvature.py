@@ -1,0 +1,89 @@
+"""The curvature of the loss at a network's output, and its factor sent down to the units: one probe per output."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from nalm.core.uniforms import uniforms
+
+MOST_PROBES = 4  # up to this many outputs each gets its own probe and the curvature is exact, beyond they are mixed
+MOST_DENSE = 32  # up to this many outputs their mutual curvature counts (cross-entropy), beyond each one's own
+FLAT = 0.1  # a sample counts with at least this share of the mean curvature: far from a Huber loss' centre it has none
+PROBE_STREAM = 0x9B0BE
+
+
+def signs(step: int, probe: int, shape: Sequence[int], like: Tensor) -> Tensor:
+    """Random signs that depend on the step and the probe only."""
+    u = uniforms(probe, PROBE_STREAM, step, (shape[-2] * shape[-1],)).reshape(*shape[-2:])
+    return torch.where(u < 0.5, -1.0, 1.0).to(like).expand(*shape)
+
+
+def loss_probes(loss: Tensor, output: Tensor, runs: int, step: int) -> list[Tensor]:
+    """Vectors at the output whose squares, sent down and summed, are the Gauss-Newton curvature of every unit.
+
+    Args:
+        loss: of shape `runs`, a function of `output`.
+        output: `(*runs, samples, outputs)`, or `(*runs, samples)`, or more sample axes.
+        runs: how many leading axes are runs.
+        step: seeds the random signs where there are more outputs than probes.
+    """
+    outputs = output.shape[-1] if output.dim() > runs + 1 else 1
+    shape = (*output.shape[:runs], -1, outputs)
+    slope = torch.autograd.grad(loss.sum(), output, create_graph=True, allow_unused=True)[0]
+    if slope is None:
+        raise ValueError(
+            "The loss does not depend on the output that was returned; return the tensor it was made from."
+        )
+    hessian = _hessian(slope, output, shape, step)
+    root = _root(_lifted(hessian, slope.detach().reshape(shape), output.detach().reshape(shape)))
+    if outputs <= MOST_PROBES:
+        directions = [root[..., p] for p in range(outputs)]
+    else:
+        each = [signs(step, p, root.shape[:-1], output) / MOST_PROBES**0.5 for p in range(MOST_PROBES)]
+        directions = [(root @ s.unsqueeze(-1)).squeeze(-1) for s in each]
+    return [d.reshape(output.shape) for d in directions]
+
+
+def _hessian(slope: Tensor, output: Tensor, shape: Sequence[int], step: int) -> Tensor:
+    """Second derivatives of each sample's loss, `(*runs, samples, outputs, outputs)`."""
+    flat = output.reshape(shape)
+    outputs = flat.shape[-1]
+    if not slope.requires_grad:
+        return torch.zeros(*flat.shape, outputs, dtype=output.dtype, device=output.device)
+
+    def times(direction: Tensor) -> Tensor:
+        grad = torch.autograd.grad(slope, output, direction.reshape(output.shape), retain_graph=True, allow_unused=True)
+        return torch.zeros_like(flat) if grad[0] is None else grad[0].reshape(flat.shape)
+
+    if outputs > MOST_DENSE:
+        s = signs(step, MOST_PROBES, flat.shape, output)
+        return torch.diag_embed(times(s) * s)
+    # random signs over the samples leave each sample's own curvature and cancel what couples it to others on average
+    s = signs(step, MOST_PROBES, (*flat.shape[:-1], 1), output)
+    columns = [times(s * torch.eye(outputs, dtype=s.dtype, device=s.device)[o]) * s for o in range(outputs)]
+    hessian = torch.stack(columns, -1)
+    return (hessian + hessian.mT) / 2
+
+
+def _lifted(hessian: Tensor, slope: Tensor, output: Tensor) -> Tensor:
+    """The Hessian with flat samples raised to a share of the mean; where all is flat, slope over size stands in."""
+    outputs = hessian.shape[-1]
+    trace = hessian.diagonal(dim1=-2, dim2=-1).sum(-1)  # (*runs, samples)
+    mean = trace.clamp(min=0).mean(-1, keepdim=True)
+    size = output.square().mean((-2, -1)).sqrt() + torch.finfo(output.dtype).tiny
+    stand_in = (slope.square().mean((-2, -1)).sqrt() / size).unsqueeze(-1) * outputs
+    least = torch.where(mean > 0, FLAT * mean, stand_in)
+    missing = ((least - trace) / outputs).clamp(min=0)
+    return hessian + torch.diag_embed(missing.unsqueeze(-1).expand(*missing.shape, outputs))
+
+
+def _root(hessian: Tensor) -> Tensor:
+    """R with R R' = H, negative curvature counted as none."""
+    if hessian.shape[-1] == 1:
+        return hessian.clamp(min=0).sqrt()
+    values, vectors = torch.linalg.eigh(hessian.nan_to_num())
+    root: Tensor = vectors * values.clamp(min=0).sqrt().unsqueeze(-2)
+    return root

@@ -1,0 +1,74 @@
+"""What one batch tells a unit: its inputs, its output, the loss gradient there and the curvature."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from nalm.training.rule.watch import Watched
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """All uses of a unit in one step, joined along the samples; float64.
+
+    Attributes:
+        x: inputs `(*runs, in, samples)`.
+        y: outputs `(*runs, out, samples)`.
+        delta: gradient of the loss at y.
+        probe: `(probes, *runs, out, samples)`; the sum over probes of its outer product is the curvature at y.
+        uses: how many calls the samples come from.
+    """
+
+    x: Tensor
+    y: Tensor
+    delta: Tensor
+    probe: Tensor
+    uses: int
+
+    @property
+    def curvature(self) -> Tensor:
+        """Of each output on its own, `(*runs, out, samples)`."""
+        return self.probe.square().sum(0)
+
+    @property
+    def implied(self) -> Tensor:
+        """The value each output should have had: a Newton step; the output itself where the loss does not see it."""
+        h = self.curvature
+        return self.y - torch.where(h > 0, self.delta / h, 0.0)
+
+
+def gather(watched: Sequence[Watched], output: Tensor, probes: Sequence[Tensor]) -> list[Evidence | None]:
+    """Evidence for each unit after `loss.backward(retain_graph=True)`; None if the loss does not depend on it."""
+    nodes = [use.y for one in watched for use in one.uses]
+    if not nodes:
+        return [None] * len(watched)
+    # a probe would add itself to a retained gradient, so take these first
+    deltas = [None if y.grad is None else y.grad.clone() for y in nodes]
+    sent = [torch.autograd.grad(output, nodes, p, retain_graph=True, allow_unused=True) for p in probes]
+    columns = [torch.stack([_or_zero(s[i], y) for s in sent]) for i, y in enumerate(nodes)]
+    place, result = 0, []
+    for one in watched:
+        end = place + len(one.uses)
+        result.append(_joined(one, deltas[place:end], columns[place:end]))
+        place = end
+    return result
+
+
+def _joined(one: Watched, deltas: Sequence[Tensor | None], columns: Sequence[Tensor]) -> Evidence | None:
+    if all(delta is None for delta in deltas):
+        return None
+    return Evidence(
+        torch.cat([u.x for u in one.uses], -1).double(),
+        torch.cat([u.y.detach() for u in one.uses], -1).double(),
+        torch.cat([_or_zero(d, u.y) for d, u in zip(deltas, one.uses, strict=True)], -1).double(),
+        torch.cat(list(columns), -1).double(),
+        len(one.uses),
+    )
+
+
+def _or_zero(gradient: Tensor | None, like: Tensor) -> Tensor:
+    return torch.zeros_like(like) if gradient is None else gradient

@@ -1,0 +1,97 @@
+"""A killed run continues where it was, and ends bit for bit where an uninterrupted one ends; retirement."""
+
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from nalm.bench.engine.train import Options, train
+from nalm.bench.results.store import Store
+from nalm.bench.run import Layer, Model, Run, single
+from nalm.bench.tasks.arithmetic import RANGES, SingleModule
+from nalm.bench.tasks.two_layer import TwoLayer
+from nalm.core.recipe import SGD, Ramp, Recipe, Restart
+
+STEPS, EVERY = 2_000, 100
+NOISY = Recipe(steps=STEPS, penalties={"to_grid": Ramp(1, 400, 1_200)}, gradient_noise=1e-4)
+STOCHASTIC = Model("NAU-sNMU", (Layer("NAU", 8, 2), Layer("SNMU", 2, 1)))
+# without learning the error never falls, which is when the rule restarts
+RESTARTING = Recipe(SGD(0.0), steps=STEPS, restart=Restart(check=10, memory=300, error=1e-9, validate=EVERY))
+
+
+def runs(case: str) -> list[Run]:
+    """What the killed process and the test both train."""
+    ranges = [RANGES[label] for label in ("U[1,2)", "U[10,20)")]
+    if case == "noise":
+        tasks = [TwoLayer(*pair, inputs=8, size=3, overlap=1) for pair in ranges]
+        return [Run(STOCHASTIC, task, NOISY, seed, EVERY) for task in tasks for seed in range(3)]
+    return [Run(single("NAU", 2), SingleModule(*pair), RESTARTING, seed, EVERY) for pair in ranges for seed in (0, 1)]
+
+
+KILLED_AT_MARK = 11
+CHILD = """
+import os, signal, sys
+import torch
+from nalm.bench.engine import train as engine
+from nalm.bench.results.store import Store
+sys.path.insert(0, sys.argv[1])
+from test_resume import EVERY, KILLED_AT_MARK, runs
+
+torch.set_num_threads(1)
+engine.CHECKPOINT_SECONDS = -1.0  # after every evaluation
+
+def kill(cohort, _):
+    if cohort.step == KILLED_AT_MARK * EVERY:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+with Store(sys.argv[2]) as store:
+    list(engine.train(runs(sys.argv[3]), store, engine.Options(threads=1, progress=kill)))
+"""
+
+
+@pytest.mark.parametrize("case", ["noise", "restarts"])
+def test_killed_and_continued_equals_uninterrupted(tmp_path, case):
+    path = tmp_path / "runs.db"
+    child = subprocess.run([sys.executable, "-c", CHILD, os.path.dirname(__file__), str(path), case], check=False)
+    assert child.returncode == -signal.SIGKILL
+    marks = []
+
+    def note(cohort, _):
+        marks.append(cohort.step)
+
+    wanted = runs(case)
+    with Store(path) as store:
+        assert store.missing([run.id for run in wanted]) == [run.id for run in wanted]
+        continued = list(train(wanted, store, Options(threads=1, progress=note)))
+        assert store.missing([run.id for run in wanted]) == []
+    assert marks[0] == KILLED_AT_MARK * EVERY  # evaluated anew; everything before came from the checkpoint
+    for again, straight in zip(continued, train(wanted, None, Options(threads=1)), strict=True):
+        assert np.array_equal(again["curve"], straight["curve"], equal_nan=True)
+        assert {k: again[k] for k in again if k not in ("curve", "seconds")} == {
+            k: straight[k] for k in straight if k not in ("curve", "seconds")
+        }
+        assert again["engine"] == "native"
+    if case == "restarts":
+        assert sum(row["reinitialisations"] for row in continued) > 0
+
+
+def test_done_runs_retire_and_say_so():
+    recipe = Recipe(steps=20_000, penalties={"to_grid": Ramp(1, 2_000, 4_000)})
+    full = [Run(single("NMU", 2), SingleModule(*RANGES["U[1,2)"]), recipe, seed) for seed in range(4)]
+    retiring = [replace(run, retire=True) for run in full]
+    assert not {run.id for run in full} & {run.id for run in retiring}
+    assert '"retire":true' in retiring[0].json
+    assert "retire" not in full[0].json
+    for run_on, stopped in zip(train(full), train(retiring), strict=True):
+        assert stopped["solved"]
+        assert (stopped["solved_at"], stopped["seed"]) == (run_on["solved_at"], run_on["seed"])
+        assert stopped["sparsity"] < 1e-5
+        alive = np.isfinite(stopped["curve"][:, 1])
+        last = int(stopped["curve"][alive][-1, 0])
+        assert recipe.penalties["to_grid"].end <= last < recipe.steps
+        assert stopped["nonfinite_step"] is None
+        assert np.array_equal(stopped["curve"][alive], run_on["curve"][: alive.sum()])

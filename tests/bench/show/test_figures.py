@@ -1,0 +1,194 @@
+"""Figures show the numbers they were given, look the same everywhere, and need matplotlib only when drawn."""
+
+from __future__ import annotations
+
+import builtins
+import doctest
+import itertools
+import math
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nalm.bench.results.stats import Interval, gamma_mean, wilson
+from nalm.bench.show import figures
+from nalm.bench.show.figures import COLOURS, MARKERS, Point, save, three_panel, trajectory
+
+matplotlib = pytest.importorskip("matplotlib")
+
+RANGES = ["U[-2,-1)", "U[1,2)", "U[10,20)"]
+UNITS = ["NAC", "NMU", "sNMU"]
+
+
+def points() -> list[Point]:
+    return [
+        Point(
+            unit,
+            where,
+            success=wilson(5 * place + 5 * number, 25),
+            solved_at=Interval(1000.0 * (place + 1), 900.0, 4000.0) if place + number else None,
+            sparsity=Interval(10.0 ** (-5 - place), 1e-9, 1e-3) if place + number else None,
+            published=0.68 if unit == "NMU" else None,
+        )
+        for (place, where), (number, unit) in itertools.product(enumerate(RANGES), enumerate(UNITS))
+    ]
+
+
+def curve(scale: float = 1.0) -> np.ndarray:
+    steps = 1000.0 * np.arange(11)
+    return np.column_stack(
+        [steps, scale * np.exp(-steps / 1000), 10 * scale * np.exp(-steps / 1000), 0.5 / (1 + steps)]
+    )
+
+
+def markers(axes: Any) -> list[tuple[float, float]]:
+    return [(float(line.get_xdata()[0]), float(line.get_ydata()[0])) for line in axes.get_lines() if line.get_marker()]
+
+
+def bars(axes: Any) -> list[tuple[float, float, float]]:
+    segments = [segment for collection in axes.collections for segment in collection.get_segments()]
+    return [(float(segment[0, 0]), *map(float, segment[:, 1])) for segment in segments]
+
+
+def test_documentation_examples_hold() -> None:
+    assert doctest.testmod(figures).failed == 0
+
+
+def test_every_number_is_drawn_where_it_belongs() -> None:
+    table = points()
+    success, solved_at, sparsity = three_panel(table, RANGES, UNITS).axes
+    assert sorted(low for _, low, _ in bars(success)) == sorted(point.success.low for point in table)
+    assert sorted(high for _, _, high in bars(success)) == sorted(point.success.high for point in table)
+    rates = [point.success.estimate for point in table] + [0.68] * 3
+    assert sorted(y for _, y in markers(success)) == sorted(rates)
+    assert sorted(y for _, y in markers(solved_at)) == sorted(p.solved_at.estimate for p in table if p.solved_at)
+    assert len(bars(sparsity)) == 8, "where nothing was solved there is nothing to draw"
+    for x, y in markers(success):
+        nearest = RANGES[round(x)]
+        drawn = {point.success.estimate for point in table if point.range == nearest} | {0.68}
+        assert y in drawn
+
+
+def test_units_stand_side_by_side_in_their_range() -> None:
+    success = three_panel(points(), RANGES, UNITS).axes[0]
+    places = sorted({round(x, 9) for x, _, _ in bars(success)})
+    assert len(places) == 9
+    assert min(np.diff(places)) > 0.15
+    assert all(abs(x - round(x)) < 0.5 for x in places)
+
+
+def test_ranges_follow_the_given_order_with_a_true_minus() -> None:
+    figure = three_panel(points(), RANGES[::-1])
+    labels = [label.get_text() for label in figure.axes[-1].get_xticklabels()]
+    assert labels == ["U[10,20)", "U[1,2)", "U[\N{MINUS SIGN}2,\N{MINUS SIGN}1)"]
+
+
+def test_a_unit_keeps_its_look_whoever_else_is_shown() -> None:
+    def look(figure: Any, unit: str) -> tuple[str, str]:
+        legend = figure.legends[0]
+        handles = dict(zip((text.get_text() for text in legend.get_texts()), legend.legend_handles, strict=True))
+        return handles[unit].get_color(), handles[unit].get_marker()
+
+    together = three_panel(points(), RANGES, UNITS)
+    alone = three_panel([point for point in points() if point.unit == "sNMU"], RANGES, UNITS)
+    assert look(together, "sNMU") == look(alone, "sNMU")
+    assert look(together, "published")[1] == "o"
+    assert [text.get_text() for text in alone.legends[0].get_texts()] == ["sNMU"]
+
+
+def test_sixty_three_units_look_different() -> None:
+    looks = {(COLOURS[n % len(COLOURS)], MARKERS[n % len(MARKERS)]) for n in range(63)}
+    assert len(looks) == 63
+
+
+def test_published_values_are_hollow() -> None:
+    hollow = [line for line in three_panel(points()).axes[0].get_lines() if line.get_markerfacecolor() == "none"]
+    assert [line.get_ydata()[0] for line in hollow] == [0.68] * 3
+
+
+def test_zeros_are_shown_on_an_axis_that_reaches_zero() -> None:
+    some = [
+        Point("NMU", "U[1,2)", wilson(25, 25), gamma_mean([2000.0] * 25), Interval(0.0, 0.0, 0.0)),
+        Point("NPU", "U[1,2)", wilson(25, 25), gamma_mean([2000.0]), Interval(1e-6, 1e-7, 1e-5)),
+    ]
+    _, solved_at, sparsity = three_panel(some).axes
+    assert sparsity.get_yscale() == "symlog"
+    low, high = sparsity.get_ylim()
+    assert -1e-7 < low < 0
+    assert high > 1e-5
+    assert solved_at.get_yscale() == "log"
+    bottom, top = solved_at.get_ylim()
+    assert top / bottom >= 9.99, "a decade at least, so that there is a number to read"
+    assert not any(math.isnan(y) for _, y in markers(solved_at))
+
+
+def test_nothing_solved_at_all_still_makes_a_figure(tmp_path: Path) -> None:
+    save(three_panel([Point("NALU", "U[1,2)", wilson(0, 25))]), tmp_path / "none.png")
+    assert (tmp_path / "none.png").stat().st_size > 1000
+
+
+def test_points_outside_the_figure_are_named() -> None:
+    with pytest.raises(ValueError, match=r"NAC on U\[-2,-1\) is not among"):
+        three_panel(points(), RANGES[1:])
+    with pytest.raises(ValueError, match="run the study first"):
+        three_panel([])
+
+
+def test_trajectories_show_runs_their_median_and_the_threshold() -> None:
+    runs = np.stack([curve(scale) for scale in (1.0, 2.0, 30.0)])
+    runs[0, 5:, 1:] = np.nan  # a run that stopped being finite counts as infinitely wrong
+    errors, sparsity = trajectory({"NMU": runs, "sNMU": curve()}, threshold=1e-12, title="mul").axes
+    validation_median, test_median = errors.get_lines()[3], errors.get_lines()[7]
+    assert validation_median.get_linestyle() == "--"
+    np.testing.assert_allclose(validation_median.get_ydata()[:5], 2 * curve()[:5, 1])
+    np.testing.assert_allclose(test_median.get_ydata()[5:], 30 * curve()[5:, 2])
+    assert errors.get_ylim()[0] < 1e-12, "the threshold is in view"
+    assert bars(errors)
+    assert errors.get_yscale() == sparsity.get_yscale() == "log"
+    assert len(sparsity.get_lines()) == 5
+
+
+def test_curves_of_the_wrong_shape_are_named() -> None:
+    with pytest.raises(ValueError, match=r"curve 'NMU' needs four columns.*\(11, 3\)"):
+        trajectory({"NMU": curve()[:, :3]})
+    with pytest.raises(ValueError, match="no curve"):
+        trajectory({})
+
+
+@pytest.mark.parametrize("ending", ["pdf", "png", "svg"])
+def test_equal_figures_give_equal_files_whatever_the_user_has_set(tmp_path: Path, ending: str) -> None:
+    save(three_panel(points(), title="mul"), tmp_path / f"one.{ending}")
+    with matplotlib.rc_context({"font.size": 20, "lines.linewidth": 5, "axes.facecolor": "red"}):
+        save(three_panel(points(), title="mul"), tmp_path / f"two.{ending}")
+        assert matplotlib.rcParams["font.size"] == 20, "the user's settings are left alone"
+    one, two = (tmp_path / f"{name}.{ending}" for name in ("one", "two"))
+    assert one.read_bytes() == two.read_bytes()
+    assert one.read_bytes()[:5] in (b"%PDF-", b"\x89PNG\r", b"<?xml")
+
+
+def test_an_unknown_ending_names_the_valid_ones(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"figure\.jpg: the name must end in \.pdf, \.png, \.svg"):
+        save(three_panel(points()), tmp_path / "figure.jpg")
+    assert not list(tmp_path.iterdir())
+
+
+def test_matplotlib_is_loaded_only_to_draw() -> None:
+    code = "import sys, nalm.bench.show.figures; sys.exit('matplotlib' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_without_matplotlib_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    real_import = builtins.__import__
+
+    def without_matplotlib(name: str, *rest: Any) -> Any:
+        if name.startswith("matplotlib"):
+            raise ImportError(name)
+        return real_import(name, *rest)
+
+    monkeypatch.setattr(builtins, "__import__", without_matplotlib)
+    with pytest.raises(ImportError, match=r"pip install 'nalm\[figures\]'"):
+        three_panel(points())

@@ -1,0 +1,366 @@
+"""`nalm.LocalGaussNewton`: what it computes, how it resumes, what it leaves alone."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+import nalm
+from nalm.training.rule import LocalGaussNewton, Settings, others
+from nalm.training.rule.curvature import loss_probes
+
+Draw = Callable[[int], tuple[Tensor, Tensor]]
+
+
+def squared(output: Tensor, target: Tensor) -> Tensor:
+    return (output - target).square().mean()
+
+
+def train(
+    model: nn.Module, draw: Draw, steps: int, loss: Callable[[Tensor, Tensor], Tensor] = squared, **options: object
+) -> LocalGaussNewton:
+    optimiser = LocalGaussNewton(model, **options)  # type: ignore[arg-type]
+    go_on(optimiser, draw, range(steps), loss)
+    return optimiser
+
+
+def go_on(
+    optimiser: LocalGaussNewton, draw: Draw, steps: range, loss: Callable[[Tensor, Tensor], Tensor] = squared
+) -> None:
+    def evaluate(x: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+        output = optimiser.model(x)
+        return output, loss(output, target)
+
+    for step in steps:
+        optimiser.step(evaluate, *draw(step))
+
+
+def batches(
+    target: Callable[[Tensor], Tensor], inputs: int, low: float = -2.0, high: float = 2.0, size: int = 64
+) -> Draw:
+    def draw(step: int) -> tuple[Tensor, Tensor]:
+        x = low + (high - low) * torch.rand(size, inputs, generator=torch.Generator().manual_seed(step))
+        return x, target(x)
+
+    return draw
+
+
+def first_times_second(x: Tensor) -> Tensor:
+    return x[:, :1] * x[:, 1:2]
+
+
+# -- what it computes ------------------------------------------------------------------------------------------------
+
+
+def test_first_step_of_a_sum_is_the_batch_regression() -> None:
+    unit = nalm.NAU(3, 2, seed=0).double()
+    x = torch.randn(40, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
+    target = torch.randn(40, 2, dtype=torch.float64, generator=torch.Generator().manual_seed(2))
+    optimiser = train(unit, lambda _: (x, target), 1, settings=Settings(snap=False, damping=0.0))
+    by_hand = torch.linalg.lstsq(x, target).solution.mT
+    torch.testing.assert_close(optimiser.tracks[0].numbers, by_hand, rtol=1e-10, atol=1e-12)
+
+
+def test_second_step_uses_running_moments_and_the_safe_share() -> None:
+    memory, draw = 0.9, batches(first_times_second, 3, size=30)
+    unit = nalm.NAU(3, 1, seed=0).double()
+
+    def double(step: int) -> tuple[Tensor, Tensor]:
+        x, _ = draw(step)
+        x = x.double()
+        return x, x @ torch.tensor([[1.0], [-0.4], [0.3 + step]], dtype=torch.float64)
+
+    optimiser = train(unit, double, 2, settings=Settings(snap=False, damping=0.0, memory=memory))
+    (x0, t0), (x1, t1) = double(0), double(1)
+    w = torch.linalg.lstsq(x0, t0).solution
+    moment = (memory * (1 - memory) * x0.mT @ x0 / 30 + (1 - memory) * x1.mT @ x1 / 30) / (1 - memory**2)
+    right = x1.mT @ (t1 - x1 @ w) / 30
+    step = torch.linalg.solve(moment, right)
+    share = (step * right).sum() / (x1 @ step).square().mean()
+    torch.testing.assert_close(optimiser.tracks[0].numbers, (w + min(1.0, float(share)) * step).mT, rtol=1e-9, atol=0)
+
+
+def test_step_of_a_stack_is_the_factored_gauss_newton_step() -> None:
+    net = nalm.Chain(nalm.NAU(4, 2, seed=0), nalm.NMU(2, 1, seed=1)).double()
+    draw = batches(lambda x: (x[:, :1] + x[:, 1:2]) * x[:, 2:3], 4, 1.0, 2.0, 50)
+
+    def double(step: int) -> tuple[Tensor, Tensor]:
+        x, t = draw(step)
+        return x.double(), t.double()
+
+    settings = Settings(trust=1e9, balance=0.0, snap=False, memory=0.0)
+    optimiser = LocalGaussNewton(net, settings=settings)
+    go_on(optimiser, double, range(2))  # finds the pair and opens both exponents
+    w = optimiser.tracks[0].numbers.clone()
+    go_on(optimiser, double, range(2, 3))
+    x, t = double(2)
+    z = x @ w.mT
+    y = z.prod(-1, keepdim=True)
+    v = z.flip(-1) * (2 / 50) ** 0.5  # dy/dz times the root of the loss's curvature
+    gradient = -((2 / 50) * (y - t) * z.flip(-1)).mT @ x
+    rest = float((y - t).square().mean())
+    caution = 1e-9 + 0.1 * rest / (rest + float(y.square().mean()))
+    between, inside = v.mT @ v, x.mT @ x / 50
+    eye = torch.eye(4, dtype=w.dtype)
+    step = torch.linalg.solve(between + 1e-7 * between.diagonal().mean() * torch.eye(2, dtype=w.dtype), gradient)
+    step = torch.linalg.solve(inside + caution * inside.diagonal().mean() * eye, step.mT).mT
+    effect = (v * (x @ step.mT)).sum(-1)
+    best = float((gradient * step).sum() / effect.square().sum())
+    torch.testing.assert_close(optimiser.tracks[0].numbers, w + min(0.5, 2 * best) * step, rtol=1e-8, atol=1e-10)
+
+
+def test_probes_are_the_root_of_the_curvature_of_cross_entropy() -> None:
+    logits = torch.randn(6, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(0)).requires_grad_()
+    loss = nn.functional.cross_entropy(logits, torch.tensor([0, 1, 2, 0, 1, 2]))
+    probes = torch.stack(loss_probes(loss, logits, 0, 0))  # (probes, samples, outputs)
+    p = logits.detach().softmax(-1)
+    by_hand = (torch.diag_embed(p) - p.unsqueeze(-1) * p.unsqueeze(-2)) / 6
+    torch.testing.assert_close(torch.einsum("pni,pnj->nij", probes, probes), by_hand)
+
+
+# -- runs and resuming -----------------------------------------------------------------------------------------------
+
+
+def cohort(seeds: list[int]) -> tuple[nalm.Chain, Callable[[int], tuple[Tensor, Tensor]]]:
+    net = nalm.Chain(nalm.NAU(5, 2, (len(seeds),)), nalm.NMU(2, 1, (len(seeds),)))
+    net.reset_parameters(seeds)
+
+    def draw(step: int) -> tuple[Tensor, Tensor]:
+        x = torch.stack(
+            [1 + torch.rand(64, 5, generator=torch.Generator().manual_seed(step + 1000 * s)) for s in seeds]
+        )
+        return x, (x[..., :1] + x[..., 1:2]) * x[..., 2:3]
+
+    return net, draw
+
+
+def per_run(output: Tensor, target: Tensor) -> Tensor:
+    return (output - target).square().mean((-2, -1))
+
+
+def test_a_run_does_not_depend_on_its_cohort() -> None:
+    together, draw = cohort([3, 4, 5])
+    alone, draw_alone = cohort([4])
+    train(together, draw, 60, per_run)
+    train(alone, draw_alone, 60, per_run)
+    torch.testing.assert_close(together[1].layers[0].W, alone[0].layers[0].W, rtol=1e-4, atol=1e-5)
+
+
+def test_a_broken_run_leaves_its_neighbours_alone() -> None:
+    net, draw = cohort([3, 4])
+    clean, _ = cohort([3, 4])
+
+    def broken(step: int) -> tuple[Tensor, Tensor]:
+        x, t = draw(step)
+        t = t.clone()
+        t[0] = torch.nan
+        return x, t
+
+    before = net.layers[0].W[0].clone()
+    train(net, broken, 40, per_run)
+    train(clean, draw, 40, per_run)
+    assert torch.equal(net.layers[0].W[0], before)
+    torch.testing.assert_close(net.layers[0].W[1], clean.layers[0].W[1], rtol=1e-4, atol=1e-5)
+
+
+def test_a_batch_of_nan_changes_nothing_and_learning_goes_on() -> None:
+    model = nn.Sequential(nn.Linear(3, 3), nalm.NAU(3, 1, seed=0))
+    optimiser = LocalGaussNewton(model)
+    before = copy.deepcopy(model.state_dict())
+    go_on(optimiser, lambda _: (torch.full((8, 3), torch.nan), torch.ones(8, 1)), range(3))
+    assert all(torch.equal(v, before[k]) for k, v in model.state_dict().items())
+    unit = nalm.NMU(3, 1, seed=0)
+    draw = batches(first_times_second, 3)
+    train(unit, lambda s: (draw(s)[0] * (torch.nan if s % 3 == 0 else 1.0), draw(s)[1]), 20)
+    assert unit.W.tolist() == [[1, 1, 0]]
+
+
+def models() -> list[nn.Module]:
+    torch.manual_seed(0)
+    return [
+        nalm.NMRU(4, 1, seed=0),
+        nalm.Chain(nalm.NAU(6, 3, seed=0), nalm.NMU(3, 1, seed=0)),
+        nn.Sequential(nn.Linear(6, 4), nn.Softplus(), nalm.NRU(4, 1, seed=0), nn.Linear(1, 1)),
+        nalm.Chain(nalm.NAU(6, 3, seed=0), nalm.NRU(3, 2, seed=0), nalm.NAU(2, 1, seed=0)),
+    ]
+
+
+@pytest.mark.parametrize("which", range(4))
+def test_resumes_bit_for_bit(which: int, tmp_path: object) -> None:
+    inputs = 4 if which == 0 else 6
+    draw = batches(lambda x: x[:, :1] * (x[:, 1:2] + x[:, 3:4]), inputs, 1.0, 2.0, 16)
+    settings = Settings(attempt=10)  # so that a search is under way
+    one, two = (models()[which] for _ in range(2))
+    straight = train(one, draw, 25, settings=settings)
+    halfway = train(two, draw, 13, settings=settings)
+    file = f"{tmp_path}/state.pt"
+    torch.save({"model": two.state_dict(), "optimiser": halfway.state_dict()}, file)
+    saved = torch.load(file)
+    fresh = models()[which]
+    resumed = LocalGaussNewton(fresh, settings=settings)
+    resumed.load_state_dict(saved["optimiser"])
+    fresh.load_state_dict(saved["model"])
+    go_on(resumed, draw, range(13, 25))
+    for (name, a), b in zip(one.state_dict().items(), fresh.state_dict().values(), strict=True):
+        assert torch.equal(a, b), name
+    assert torch.equal(straight.tracks[0].numbers, resumed.tracks[0].numbers)
+
+
+# -- what it leaves alone --------------------------------------------------------------------------------------------
+
+
+class Beside(nn.Module):
+    """A unit and a dense layer that do not influence each other."""
+
+    def __init__(self, unit: nn.Module | None) -> None:
+        super().__init__()
+        torch.manual_seed(7)
+        self.head = nn.Linear(3, 1)
+        self.unit = unit
+
+    def forward(self, x: Tensor) -> Tensor:
+        first = torch.zeros(len(x), 1) if self.unit is None else self.unit(x)
+        return torch.cat([first, self.head(x)], 1)
+
+
+def test_other_parameters_are_exactly_the_base_optimisers() -> None:
+    draw = batches(lambda x: torch.cat([first_times_second(x), x.sum(1, keepdim=True)], 1), 3)
+    model, control = Beside(nalm.NMU(3, 1, seed=0)), Beside(None)
+    train(model, draw, 20, base=lambda p: torch.optim.Adam(p, 1e-2))
+    adam = torch.optim.Adam(control.parameters(), 1e-2)
+    for step in range(20):
+        x, t = draw(step)
+        adam.zero_grad()
+        squared(control(x), t).backward()
+        adam.step()
+    assert torch.equal(model.head.weight, control.head.weight)
+    assert torch.equal(model.head.bias, control.head.bias)
+
+
+def test_nothing_stays_on_the_modules() -> None:
+    unit = nalm.NMU(2, 1, seed=0)
+    train(unit, batches(first_times_second, 2), 3)
+    assert "compute" not in vars(unit)
+    assert not any(p.grad is not None for p in unit.parameters())
+    copy.deepcopy(unit)
+
+
+def test_it_looks_like_an_optimiser() -> None:
+    model = nn.Sequential(nn.Linear(3, 3), nalm.NAU(3, 1, seed=0))
+    optimiser = LocalGaussNewton(model, base=lambda p: torch.optim.SGD(p, 0.1))
+    schedule = torch.optim.lr_scheduler.StepLR(optimiser.base, 1, gamma=0.5)
+    with torch.no_grad():  # it asks for gradients where it needs them
+        go_on(optimiser, batches(first_times_second, 3), range(1))
+    schedule.step()
+    assert optimiser.param_groups[0]["lr"] == 0.05
+    assert "1 (NAU)" in repr(optimiser)
+    assert "SGD" in repr(optimiser)
+    alone = LocalGaussNewton(nalm.NAU(3, 1))
+    assert alone.param_groups == []
+    assert "the model (NAU)" in repr(alone)
+    twin = copy.deepcopy(optimiser)
+    go_on(twin, batches(first_times_second, 3), range(1, 4))
+    assert not torch.equal(twin.model[1].W, model[1].W)
+
+
+def test_frozen_units_stay_as_they_are() -> None:
+    model = nn.Sequential(nn.Linear(3, 3), nalm.NAU(3, 1, seed=0))
+    draw = batches(first_times_second, 3)
+    model[1].requires_grad_(False)
+    before = model[1].W.clone()
+    optimiser = train(model, draw, 3)
+    assert torch.equal(model[1].W, before)
+    model[1].requires_grad_(True)
+    go_on(optimiser, draw, range(3, 5))
+    assert not torch.equal(model[1].W, before)
+
+
+def test_half_a_stack_may_be_frozen_at_any_time() -> None:
+    net = nalm.Chain(nalm.NAU(4, 2, seed=0), nalm.NMU(2, 1, seed=0))
+    draw = batches(lambda x: (x[:, :1] + x[:, 1:2]) * x[:, 2:3], 4, 1.0, 2.0)
+    optimiser = train(net, draw, 120)
+    rows, product = net.layers
+    assert net.on_grid()
+    rows.requires_grad_(False)
+    product.reset_parameters(1)
+    go_on(optimiser, draw, range(10))
+    assert product.W.tolist() == [[1, 1]]
+
+
+def test_weights_changed_from_outside_are_noticed() -> None:
+    unit = nalm.NMU(3, 1, seed=0)
+    draw = batches(first_times_second, 3)
+    optimiser = train(unit, draw, 10)
+    unit.reset_parameters(5)
+    start = unit.W.detach().clone()
+    go_on(optimiser, draw, range(1))
+    assert float((optimiser.tracks[0].numbers - start).abs().max()) > 0  # it moved from there
+    go_on(optimiser, draw, range(1, 10))
+    assert unit.W.tolist() == [[1, 1, 0]]
+
+
+def test_a_unit_without_a_form_is_left_to_the_base_with_one_warning() -> None:
+    model = nn.Sequential(nalm.NALU(3, 2, seed=0), nalm.NAU(2, 1, seed=0))
+    with pytest.warns(UserWarning, match=r"Left to the base optimiser.*0 \(NALU\)") as caught:
+        optimiser = LocalGaussNewton(model)
+    assert len(caught) == 1
+    assert optimiser.base is not None
+    assert len(others(model)) == len(list(model[0].parameters()))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        LocalGaussNewton(nn.Sequential(nn.Linear(2, 2), nalm.NAU(2, 1)))
+
+
+# -- bad input -------------------------------------------------------------------------------------------------------
+
+
+def test_errors_name_the_culprit_and_the_remedy() -> None:
+    with pytest.raises(ValueError, match="Linear contains no unit"):
+        LocalGaussNewton(nn.Linear(2, 1))
+    unit = nalm.NAU(2, 1)
+    with pytest.raises(ValueError, match=r"holds weights of arithmetic units.*others\(model\)"):
+        LocalGaussNewton(unit, base=torch.optim.Adam(unit.parameters()))
+    model = nn.Sequential(nn.Linear(2, 2), unit)
+    with pytest.warns(UserWarning, match="1 trainable parameters are in no optimiser"):
+        LocalGaussNewton(model, base=torch.optim.Adam([model[0].weight]))
+    mixed = nn.ModuleList([nalm.NAU(2, 1), nalm.NAU(2, 1, (3,))])
+    with pytest.raises(ValueError, match="different runs axes"):
+        LocalGaussNewton(mixed)
+    with pytest.raises(TypeError, match=r"the model itself, not a generator"):
+        LocalGaussNewton(unit.parameters())  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"base is 0.001; it needs an optimiser"):
+        LocalGaussNewton(model, base=1e-3)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"LBFGS.*first-order"):
+        LocalGaussNewton(model, base=torch.optim.LBFGS)
+    x = torch.ones(4, 2)
+    optimiser = LocalGaussNewton(unit)
+
+    def with_backward() -> tuple[Tensor, Tensor]:
+        output = unit(x)
+        output.mean().backward()
+        return output, output.mean()
+
+    with pytest.raises(TypeError, match=r"optimiser.step\(evaluate, x, target\)"):
+        optimiser.step()
+    with pytest.raises(ValueError, match=r"loss has shape \(4, 1\)"):
+        optimiser.step(lambda: (unit(x), unit(x).square()))
+    for told in (lambda: (unit(x), 1.0), lambda: unit(x).mean()):
+        with pytest.raises(TypeError, match="two tensors, the model's output and the loss"):
+            optimiser.step(told)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="does not depend on the output that was returned"):
+        optimiser.step(lambda: (unit(x), unit(x).mean()))
+    with pytest.raises(ValueError, match="has called backward"):
+        optimiser.step(with_backward)
+    with pytest.raises(ValueError, match="does not depend on anything trainable"):
+        optimiser.step(lambda: (unit(x).detach(), unit(x).mean()))
+    with pytest.raises(ValueError, match="not the state of a LocalGaussNewton"):
+        optimiser.load_state_dict(torch.optim.Adam(unit.parameters()).state_dict())
+    with pytest.raises(ValueError, match=r"the model, numbers: saved \(1, 3\), this unit needs \(1, 2\)"):
+        optimiser.load_state_dict(LocalGaussNewton(nalm.NAU(3, 1)).state_dict())
+    with pytest.raises(ValueError, match=r"belongs to units \['0'\], this model has \['1'\]"):
+        LocalGaussNewton(model).load_state_dict(LocalGaussNewton(nn.Sequential(unit)).state_dict())
