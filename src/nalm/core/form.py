@@ -8,22 +8,15 @@ class body a unit can be trained by `nalm.LocalGaussNewton`; a unit without a fo
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from nalm.core.weight import IDENTITY, Weight
+from nalm.core.weight import IDENTITY, Weight, nearest
 
 LARGEST_LOG = 40.0  # the square of exp(40) is still a float32, so that a squared error is finite
-
-
-def nearest(value: Tensor, grid: Sequence[float]) -> Tensor:
-    """Elementwise nearest grid value."""
-    points = torch.tensor(sorted(grid), dtype=value.dtype, device=value.device)
-    return points[(value.unsqueeze(-1) - points).abs().argmin(-1)]
 
 
 def write_weight(unit: Any, weight: Weight, value: Tensor) -> None:

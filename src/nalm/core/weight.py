@@ -90,6 +90,12 @@ def saturate(weight: Weight, raw: Sequence[Tensor]) -> Tensor:
     return torch.stack([(20 - r.abs()).clamp(min=0).mean(weight.axes) for r in raw]).sum(0)
 
 
+def nearest(value: Tensor, grid: Sequence[float]) -> Tensor:
+    """Elementwise nearest value of a grid, the smaller one of a tie."""
+    points = torch.tensor(sorted(grid), dtype=value.dtype, device=value.device)
+    return points[(value.unsqueeze(-1) - points).abs().argmin(-1)]
+
+
 Keep = Literal["project", "clamp", "both", "straight-through"]
 
 
@@ -200,8 +206,7 @@ class Weight:
             return value
         if self.link.simplex:
             return nn.functional.one_hot(value.argmax(-1), value.shape[-1]).to(value.dtype)
-        grid = torch.tensor(sorted(self.grid), dtype=value.dtype, device=value.device)
-        return grid[(value.unsqueeze(-1) - grid).abs().argmin(-1)]
+        return nearest(value, self.grid)
 
     def on_grid(self, value: Tensor) -> Tensor:
         """Elementwise, whether the value lies on the grid up to rounding; nothing does if there is no grid."""

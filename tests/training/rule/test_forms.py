@@ -6,7 +6,8 @@ import pytest
 import torch
 
 import nalm
-from nalm.core.form import Form, Product, Sum, nearest
+from nalm.core.form import Form, Product, Sum
+from nalm.core.weight import nearest
 from nalm.training.rule.parts import is_ruled
 from nalm.units.classic import ProductUnit
 

@@ -6,7 +6,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from nalm.core.form import Sum, nearest
+from nalm.core.form import Sum
+from nalm.core.weight import nearest
 from nalm.training.rule.evidence import Evidence
 from nalm.training.rule.joint import joint_share, propose
 from nalm.training.rule.track import Fit, Track

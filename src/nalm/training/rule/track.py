@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from nalm.core.form import Sum, nearest
+from nalm.core.form import Sum
 from nalm.core.unit import Unit
+from nalm.core.weight import nearest
 from nalm.training.rule.evidence import Evidence
 from nalm.training.rule.regression import CLIP, information, safe_share, solve
 from nalm.training.rule.settings import Settings
