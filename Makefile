@@ -24,7 +24,7 @@ docs: $(READY)  ## the pages that are generated from the code
 	$(BIN)/python docs/generate_units.py
 
 results: $(READY)  ## the results pages, from the committed tables in results/
-	$(BIN)/python docs/build_results.py
+	$(BIN)/python -m pages.build
 
 clean:
 	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,13 +1,8 @@
-"""What the results pages show beside tables of studies: averages, gold errors, landscapes, learned surfaces.
-
-Each function is called by a line `{{ run extras:NAME }}` of a template and returns Markdown. Numbers come from the
-committed tables in results/ or are computed here in seconds.
-"""
+"""What the page on perceptrons shows: their errors, and the surfaces they learned."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,77 +10,13 @@ import torch
 from scipy.stats import t
 
 from nalm.bench.engine.program import substituted
-from nalm.bench.landscape import LANDSCAPES, from_every_start
-from nalm.bench.results.store import read_table
-from nalm.bench.results.summary import Entry, summarise
 from nalm.bench.run import Run
-from nalm.bench.show.drawings import Surface, draw_errors, draw_landscapes, draw_starts, draw_surfaces
-from nalm.bench.show.figures import save
+from nalm.bench.show.drawings import Surface, draw_surfaces
 from nalm.bench.studies import find_study
 from nalm.bench.studies.motivation import SIGNS
 from nalm.bench.tasks.arithmetic import OPERATIONS
-
-ROOT = Path(__file__).resolve().parent.parent
-FIGURES = ROOT / "docs" / "results" / "figures"
-
-
-def rows_of(name: str) -> list[dict[str, Any]]:
-    """The committed rows of a chapter."""
-    return read_table(ROOT / "results" / f"{name}.csv.gz")
-
-
-def entries_of(study: str) -> dict[tuple[str, str], Entry]:
-    """The counted cells of a study by row and column."""
-    return {(e.row, e.column): e for e in summarise(find_study(study), rows_of(study.partition("/")[0]))}
-
-
-def picture(figure: Any, name: str, text: str) -> str:
-    """Save a figure beside the pages; the link to it."""
-    FIGURES.mkdir(parents=True, exist_ok=True)
-    save(figure, FIGURES / name)
-    return f"![{text}](figures/{name})"
-
-
-def markdown_table(head: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
-    """A plain Markdown table."""
-    rows = [head, ["---"] * len(head), *lines]
-    return "\n".join("| " + " | ".join(row) + " |" for row in rows)
-
-
-# -- multiplication ------------------------------------------------------------------------------------------------
-
-
-def starts() -> str:
-    """From which starts the NMU and the sNMU learn one product, and the NMU's error surface."""
-    results = {"NMU": from_every_start(), "sNMU U[1,5]": from_every_start((1.0, 5.0))}
-    surface = draw_landscapes([LANDSCAPES["nmu-pair"]], count=151)
-    return "\n\n".join(
-        [
-            picture(surface, "nmu-pair.png", "Error of the NMU on -2 times -1.8"),
-            picture(draw_starts(results), "nmu-starts.svg", "Starts from which training finds the product"),
-            " ".join(f"{label}: {result.solved.mean():.0%} of 441 starts." for label, result in results.items()),
-        ]
-    )
-
-
-# -- scaling -------------------------------------------------------------------------------------------------------
-
-
-def scaling_errors() -> str:
-    """Test errors of single runs by range, with the threshold of each range."""
-    study = find_study("scaling/multiplication")
-    by_id = {row["id"]: row for row in rows_of("scaling")}
-    groups: dict[str, dict[str, list[float]]] = {}
-    limits = dict.fromkeys(study.columns, 0.0)
-    for cell, run in study.runs():
-        if run.id in by_id:
-            row = by_id[run.id]
-            groups.setdefault(cell.row, {}).setdefault(cell.column, []).append(float(row["test_error"]))
-            limits[cell.column] = float(row["threshold"])
-    return picture(draw_errors(groups, limits), "scaling-errors.svg", "Test errors with scaled features")
-
-
-# -- motivation ----------------------------------------------------------------------------------------------------
+from pages.committed import rows_of
+from pages.markdown import markdown_table, picture
 
 TABLE_1 = {
     "MLP (1)": "2.3e-01 ± 7.7e-02 (0 %); 1.9e+02 ± 2.9e+01 (0 %)",

@@ -1,7 +1,7 @@
 """The gate histogram of the two-layer page: where the second layer's gate stands after training.
 
-`python docs/gates.py STORE.db` writes results/two-layer-gates.csv from the weights of a store (compact tables carry
-none); the page's line `{{ run gates:histogram }}` draws it.
+`python -m pages.chapters.two_layer STORE.db` writes results/two-layer-gates.csv from the weights of a store (compact
+tables carry none); the template's `{{ two_layer.gates() }}` draws it.
 """
 
 from __future__ import annotations
@@ -15,13 +15,14 @@ import torch
 
 from nalm.bench.results.store import Store
 from nalm.bench.run import Run
-from nalm.bench.show.figures import COLOURS, save
+from nalm.bench.show.figures import COLOURS
 from nalm.bench.studies import find_study
 from nalm.core.containers import Chain
 from nalm.core.uniforms import Stream, uniforms
+from pages.committed import RESULTS, ROOT
+from pages.markdown import picture
 
-ROOT = Path(__file__).resolve().parent.parent
-TABLE = ROOT / "results" / "two-layer-gates.csv"
+TABLE = RESULTS / "two-layer-gates.csv"
 STUDIES = ("two-layer/gating", "two-layer/gating-short")
 BINS = 25  # as in the paper
 
@@ -56,7 +57,7 @@ def collect(store: Path) -> int:
     return len(lines)
 
 
-def histogram() -> str:
+def gates() -> str:
     """Draw the table: one panel per model and operation, solved runs on top of the others."""
     from matplotlib.figure import Figure
 
@@ -71,14 +72,12 @@ def histogram() -> str:
                 [float(r["gate"]) for r in rows if (r["model"], r["operation"], r["solved"]) == (model, operation, s)]
                 for s in ("1", "0")
             ]
-            axes.hist(gates, BINS, (0, 1), stacked=True, color=COLOURS[:2], label=["solved", "not solved"])
+            axes.hist(gates, bins=BINS, range=(0, 1), stacked=True, color=COLOURS[:2], label=["solved", "not solved"])
             axes.set_title(f"{model}, {operation}", fontsize=8)
     panels[0][-1].legend(frameon=False, fontsize=7)
     figure.supxlabel("mean gate of the second layer (1: sum, 0: product)", fontsize=8)
     figure.supylabel("runs", fontsize=8)
-    name = "two-layer-gates.svg"
-    save(figure, ROOT / "docs" / "results" / "figures" / name)
-    return f"![Mean gate of the second layer](figures/{name})"
+    return picture(figure, "two-layer-gates.svg", "Mean gate of the second layer")
 
 
 if __name__ == "__main__":

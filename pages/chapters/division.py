@@ -1,14 +1,10 @@
-"""What the division page shows beside tables of studies: averages, seeds of mixed signs, gold errors, a weight path.
-
-Each function is called by a line `{{ run extras_division:NAME }}` of the template and returns Markdown.
-"""
+"""What the division page shows beside tables of studies: averages, seeds of mixed signs, gold errors, a weight path."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import numpy as np
-from extras import entries_of, markdown_table, picture, rows_of
 
 from nalm.bench.landscape import LANDSCAPES, weight_path
 from nalm.bench.results.summary import Entry
@@ -18,6 +14,8 @@ from nalm.bench.studies.division import LABELS, MIXED_SETS, NEGATIVE, OTHERS, PO
 from nalm.bench.study import Cell
 from nalm.bench.tasks.arithmetic import RANGES
 from nalm.bench.tasks.division import GOLD, Division, gold_error, near_zero
+from pages.committed import cells_of, rows_of
+from pages.markdown import markdown_table, picture
 
 UNITS = tuple(LABELS[unit] for unit in THREE)
 NORMALS = [column for column in OTHERS if column.startswith("TN")]
@@ -46,9 +44,9 @@ def _mean(entries: dict[tuple[str, str], Entry], unit: str, columns: Sequence[st
     return float(np.mean([entries[unit, column].success.estimate for column in columns]))
 
 
-def division_averages() -> str:
+def averages() -> str:
     """The thesis' table 5.6: mean success by kind of input, ours and (published)."""
-    studies = {name: entries_of(f"division/{name}") for name in dict.fromkeys(line[2] for line in TABLE_5_6)}
+    studies = {name: cells_of(f"division/{name}") for name in dict.fromkeys(line[2] for line in TABLE_5_6)}
     lines = [
         [
             redundant,
@@ -81,9 +79,9 @@ def mixed_sign_seeds() -> str:
     return markdown_table(["solved runs of sets 1, 2, 4, 5", "operands of one sign", "of both signs"], lines)
 
 
-def division_overall() -> str:
+def overall() -> str:
     """Mean success over the nine ranges with ten inputs, beside the numbers of the abstract."""
-    entries = entries_of("division/uniform-10")
+    entries = cells_of("division/uniform-10")
     published = {"Real NPU": "0.702", "Real NPU mod.": "0.853", "NRU": "", "NMRU": "0.916"}
     lines = [[u, f"{_mean(entries, u, list(RANGES)):.3f}", said] for u, said in published.items()]
     return markdown_table(["unit", "mean over nine ranges", "published"], lines)
@@ -128,7 +126,7 @@ def landscapes() -> str:
     return picture(draw_landscapes(shown, count=151), "landscapes.png", "Loss surfaces of two-layer networks")
 
 
-def division_path() -> str:
+def path() -> str:
     """The weights of one NMRU run over its steps."""
     cell = _cell("division/uniform-10", "NMRU", "U[1,2)")
     figure = draw_path(*weight_path(cell.run(0)), "NMRU, two of ten inputs, U[1,2), seed 0")

@@ -1,0 +1,37 @@
+"""The committed measurements: a study named chapter/name is read from results/chapter.csv.gz."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from nalm.bench.results.store import read_table
+from nalm.bench.results.summary import Entry, summarise
+from nalm.bench.studies import find_study
+from nalm.bench.study import Study
+
+ROOT = Path(__file__).resolve().parent.parent
+RESULTS = ROOT / "results"
+DOCS = ROOT / "docs"
+
+
+@cache
+def rows_of(chapter: str) -> list[dict[str, Any]]:
+    """The committed runs of a chapter."""
+    return read_table(RESULTS / f"{chapter}.csv.gz")
+
+
+def entries_of(name: str) -> tuple[Study, list[Entry]]:
+    """A study and its counted cells."""
+    study = find_study(name)
+    chapter = name.partition("/")[0]
+    entries = summarise(study, rows_of(chapter))
+    if not entries:
+        raise SystemExit(f"results/{chapter}.csv.gz holds no run of {name}; run the study and export it there.")
+    return study, entries
+
+
+def cells_of(name: str) -> dict[tuple[str, str], Entry]:
+    """The counted cells of a study by row and column."""
+    return {(entry.row, entry.column): entry for entry in entries_of(name)[1]}

@@ -1,0 +1,37 @@
+"""The pieces every page is made of: a table, a picture, a study's tables and its figure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from nalm.bench.show.figures import points, save, three_panel
+from nalm.bench.show.tables import markdown_tables
+from pages.committed import DOCS, entries_of
+
+FIGURES = DOCS / "results" / "figures"
+
+
+def markdown_table(head: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
+    """A plain Markdown table."""
+    rows = [head, ["---"] * len(head), *lines]
+    return "\n".join("| " + " | ".join(row) + " |" for row in rows)
+
+
+def picture(figure: Any, name: str, text: str) -> str:
+    """Save a figure beside the pages; the link to it."""
+    FIGURES.mkdir(parents=True, exist_ok=True)
+    save(figure, FIGURES / name)
+    return f"![{text}](figures/{name})"
+
+
+def table(study: str) -> str:
+    """The study's tables, ours beside the published numbers."""
+    return markdown_tables(*entries_of(study))
+
+
+def figure(study: str) -> str:
+    """The field's three-panel figure of a study."""
+    chosen, entries = entries_of(study)
+    drawn = three_panel(points(entries), chosen.columns, chosen.rows, title=chosen.title)
+    return picture(drawn, f"{study.replace('/', '-')}.svg", chosen.title)

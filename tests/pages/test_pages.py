@@ -1,0 +1,23 @@
+"""The committed pages are what the templates and the committed measurements give."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import jinja2
+import pytest
+
+from pages import markdown
+from pages.build import environment, rendered, templates
+from pages.committed import DOCS
+
+
+@pytest.mark.parametrize("template", templates(), ids=lambda path: path.as_posix())
+def test_a_committed_page_equals_its_rebuild(template: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(markdown, "save", lambda *_: None)  # the text is compared, figures are not redrawn
+    assert (DOCS / template).read_text(encoding="utf-8") == rendered(template), "run `make results`"
+
+
+def test_a_template_that_calls_what_does_not_exist_is_an_error() -> None:
+    with pytest.raises(jinja2.UndefinedError):
+        environment().from_string("{{ no_such_chapter.table() }}").render()
