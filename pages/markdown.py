@@ -18,11 +18,11 @@ def markdown_table(head: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
     return "\n".join("| " + " | ".join(row) + " |" for row in rows)
 
 
-def picture(figure: Any, name: str, text: str) -> str:
-    """Save a figure beside the pages; the link to it."""
+def picture(figure: Any, name: str, text: str, folder: str = "") -> str:
+    """Save a figure beside the results pages; the link to it. A page elsewhere gives the way to docs/results/."""
     FIGURES.mkdir(parents=True, exist_ok=True)
     save(figure, FIGURES / name)
-    return f"![{text}](figures/{name})"
+    return f"![{text}]({folder}figures/{name})"
 
 
 def table(study: str) -> str:

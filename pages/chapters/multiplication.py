@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from nalm.bench.landscape import LANDSCAPES, from_every_start
-from nalm.bench.show.drawings import draw_landscapes, draw_starts
+from nalm.bench.show.drawings import draw_landscapes, draw_starts, figure_of
+from nalm.bench.show.figures import COLOURS
 from pages.markdown import picture
 
 
@@ -18,3 +21,12 @@ def starts() -> str:
             " ".join(f"{label}: {result.solved.mean():.0%} of 441 starts." for label, result in results.items()),
         ]
     )
+
+
+def noise_bounds() -> str:
+    """The upper bound of batch noise over the deviation of a batch: 1 + 1 / deviation."""
+    deviation = np.geomspace(0.02, 20, 200)
+    with figure_of(1, 1, 2.0) as (figure, (axes,)):
+        axes.loglog(deviation, 1 + 1 / deviation, color=COLOURS[0])
+        axes.set(xlabel="standard deviation of a batch's inputs", ylabel="largest noise")
+    return picture(figure, "noise-bounds.svg", "Upper bound of batch noise")

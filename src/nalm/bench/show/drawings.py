@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,6 +28,19 @@ def _figure(rows: int, columns: int, height: float) -> tuple[Figure, list[Axes]]
 
     figure = Figure(figsize=(min(WIDTH, 2.7 * columns), height), layout="constrained")
     return figure, list(figure.subplots(rows, columns, squeeze=False).flat)
+
+
+@contextmanager
+def figure_of(rows: int, columns: int, height: float) -> Iterator[tuple[Figure, list[Axes]]]:
+    """An empty figure of `height` inches and its panels, to be drawn on in the library's style.
+
+    >>> with figure_of(1, 2, 2.0) as (figure, panels):
+    ...     line = panels[0].plot([0, 1], [0, 1])
+    >>> len(figure.axes)
+    2
+    """
+    with _style():
+        yield _figure(rows, columns, height)
 
 
 def draw_landscapes(landscapes: Sequence[Landscape], count: int = 201) -> Figure:
