@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import nalm.units
-from nalm.bench.find import import_all, subclasses
 from nalm.core.unit import Unit
+from nalm.core.weight import Weight
+from nalm.units import catalogue
 
 PAGE = Path(__file__).with_name("units.md")
 HEAD = """# The units
@@ -24,14 +24,8 @@ an ordinary `torch.nn.Module`; baselines are in `nalm.baselines`.
 COLUMNS = ("unit", "operations", "negative inputs", "grid", "parameters", "paper")
 
 
-def catalogue() -> list[type[Unit]]:
-    """Every unit by year of its paper; baselines last."""
-    import_all(nalm.units)
-    found = [cls for cls in dict.fromkeys(subclasses(Unit)) if cls.__module__.startswith("nalm.units.")]
-    return sorted(found, key=_order)
-
-
-def _order(cls: type[Unit]) -> tuple[bool, int, str, int]:
+def order(cls: type[Unit]) -> tuple[bool, int, str, int]:
+    """By year of the paper; baselines last."""
     year = max(map(int, re.findall(r"\b(?:19|20)\d\d\b", cls.paper)))
     return cls.operations == "baseline", year, cls.__module__, inspect.getsourcelines(cls)[1]
 
@@ -55,7 +49,7 @@ def row(cls: type[Unit]) -> str:
     return "| " + " | ".join(cells) + " |"
 
 
-def _inner_weights(unit: Unit) -> Iterator[tuple[str, nalm.Weight]]:
+def _inner_weights(unit: Unit) -> Iterator[tuple[str, Weight]]:
     for path, module in unit.named_modules():
         if path and isinstance(module, Unit):
             yield from ((f"{path}.{name}", weight) for name, weight in module.weights.items())
@@ -71,7 +65,7 @@ def section(cls: type[Unit]) -> str:
 
 def page() -> str:
     """The whole page."""
-    units = catalogue()
+    units = sorted(catalogue().values(), key=order)
     table = ["| " + " | ".join(COLUMNS) + " |", "|" + "---|" * len(COLUMNS), *map(row, units)]
     return "\n\n".join([HEAD.strip(), "\n".join(table), *map(section, units)]) + "\n"
 

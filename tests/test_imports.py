@@ -67,9 +67,9 @@ LADDERS = {
         "keep landscape look train",
     ],
     "nalm.core": [
-        "layout recipe scalar start uniforms",
+        "layout option recipe scalar start uniforms",
         "weight",
-        "form",
+        "form weighted",
         "unit",
         "containers reading",
     ],

@@ -1,4 +1,4 @@
-"""Every unit there is, found as a subclass, and one of each container: what the conformance tests run over."""
+"""Every unit of the catalogue, its variants, and one of each container: what the conformance tests run over."""
 
 from __future__ import annotations
 
@@ -9,17 +9,12 @@ from functools import partial
 import torch
 
 import nalm
-import nalm.units
-from nalm.bench.find import import_all, subclasses
-from nalm.units import baselines
+from nalm.core.containers import InputMixture, Layers, Mixture
+from nalm.units import baselines, catalogue
 
-import_all(nalm.units)
 CONTAINERS = (nalm.Chain, nalm.Gated, nalm.InputGated, nalm.Fold, nalm.Foreign)
-UNITS = [
-    cls
-    for cls in dict.fromkeys(subclasses(nalm.Unit))
-    if cls.__module__.startswith("nalm.units.") and not cls.__name__.startswith("_")
-]
+BASES = (Layers, Mixture, InputMixture)
+UNITS = list(catalogue().values())
 Make = Callable[..., nalm.Unit]
 
 

@@ -13,21 +13,14 @@ from typing import Any
 
 import torch
 
-import nalm.units
-from nalm.bench.find import from_file, import_all, nearest, subclasses
+from nalm.bench.find import from_file, nearest
 from nalm.bench.task import Task
 from nalm.core.containers import Chain, Foreign
 from nalm.core.recipe import Recipe
 from nalm.core.start import uniform
 from nalm.core.unit import Unit
 from nalm.core.weight import Weight, l1, l2, saturate, to_grid
-
-
-def unit_classes() -> dict[str, type[Unit]]:
-    """All published units by class name."""
-    import_all(nalm.units)
-    found: list[type[Unit]] = list(subclasses(Unit))  # type: ignore[type-abstract]
-    return {c.__name__: c for c in found if c.__module__.startswith("nalm.units.") and c.paper}
+from nalm.units import catalogue
 
 
 @dataclass(frozen=True)
@@ -53,7 +46,7 @@ class Layer:
             if not (isinstance(found, type) and issubclass(found, torch.nn.Module)):
                 raise ValueError(f"{self.unit} is not a class derived from nalm.Unit or torch.nn.Module.")
             return found
-        classes = unit_classes()
+        classes = catalogue()
         if self.unit not in classes:
             raise ValueError(f"There is no unit {self.unit!r}. {nearest(self.unit, classes)}")
         return classes[self.unit]
@@ -85,7 +78,7 @@ def variants(source: type[Unit], changes: Mapping[str, Mapping[str, Any]]) -> di
 
 
 def _variant(source: type[Unit], name: str, fields: Mapping[str, Any]) -> Weight:
-    declared = source._declared
+    declared = source.declared
     if name not in declared:
         raise ValueError(f"{source.__name__} has no weight {name!r}. {nearest(name, declared)}")
     read: dict[str, Callable[[Any], Any]] = {

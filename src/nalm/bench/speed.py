@@ -17,11 +17,12 @@ import torch
 
 from nalm.bench.engine.cohort import Cohort
 from nalm.bench.engine.train import EngineName, Options, choose
-from nalm.bench.run import Layer, Model, Run, single, unit_classes
+from nalm.bench.run import Layer, Model, Run, single
 from nalm.bench.task import Task
 from nalm.bench.tasks.arithmetic import RANGES, SingleModule
 from nalm.bench.tasks.two_layer import TwoLayer
 from nalm.core.recipe import Adam, Recipe
+from nalm.units import catalogue
 
 SECONDS = 0.5  # per measurement
 
@@ -72,9 +73,9 @@ def cases() -> Iterator[Case]:
     for inputs in (2, 10):
         for unit, operation in operations.items():
             task = SingleModule(*RANGES["U[1,2)"], name=operation, inputs=inputs)
-            yield Case(single(unit, inputs), task, unit_classes()[unit].recipe)
+            yield Case(single(unit, inputs), task, catalogue()[unit].recipe)
     stack = Model("NAU-NMU", (Layer("NAU", 100, 2), Layer("NMU", 2, 1)))
-    yield Case(stack, TwoLayer(*RANGES["U[1,2)"]), unit_classes()["NMU"].recipe.scaled(5_000_000), seeds=20)
+    yield Case(stack, TwoLayer(*RANGES["U[1,2)"]), catalogue()["NMU"].recipe.scaled(5_000_000), seeds=20)
 
 
 def measure(case: Case, engine: EngineName = "auto", seconds: float = SECONDS) -> Timing:

@@ -37,12 +37,12 @@ def list_all() -> None:
     """List all units, tasks and studies, one line each."""
     import nalm.bench.tasks
     from nalm.bench.find import import_all, subclasses
-    from nalm.bench.run import unit_classes
     from nalm.bench.studies import studies
     from nalm.bench.task import Task
+    from nalm.units import catalogue
 
     units = Table("unit", "computes", "what it is", title="Units", title_justify="left", box=None)
-    for name, unit in sorted(unit_classes().items()):
+    for name, unit in sorted(catalogue().items()):
         units.add_row(name, unit.operations, _first_sentence(unit))
     import_all(nalm.bench.tasks)
     tasks = Table("task", "what it is", title="Tasks", title_justify="left", box=None)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
-from typing import cast
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -28,28 +28,13 @@ def _same_runs(owner: str, units: Sequence[Unit]) -> tuple[int, ...]:
     return shapes.pop()
 
 
-class Chain(Unit):
-    """Units one after another, like `nn.Sequential`.
-
-    >>> import nalm, torch
-    >>> Chain(nalm.NAU(100, 2), nalm.NMU(2, 1))(torch.ones(5, 100)).shape
-    torch.Size([5, 1])
-    """
+class Layers(Unit):
+    """Units one after another: `Chain` takes them, a subclass builds its own in `assemble`."""
 
     layers: Sequence[Unit]
 
-    def __init__(self, *units: Unit) -> None:
-        if not units:
-            raise ValueError("Chain needs at least one unit.")
-        runs = _same_runs("Chain", units)
-        for before, after in pairwise(units):
-            if after.in_features not in (0, before.out_features):
-                raise ValueError(
-                    f"Chain: {type(before).__name__} gives {before.out_features} outputs, "
-                    f"but {type(after).__name__} takes {after.in_features}."
-                )
-        super().__init__(max(units[0].in_features, 1), units[-1].out_features, runs)
-        self.in_features = units[0].in_features
+    def stack(self, units: Sequence[Unit]) -> None:
+        """Take these as the layers."""
         self.layers = cast("Sequence[Unit]", nn.ModuleList(units))
 
     def compute(self, x: Tensor) -> Tensor:
@@ -68,24 +53,52 @@ class Chain(Unit):
         return torch.stack([layer.sparsity() for layer in self.layers], -1)
 
 
-class _Pair(Unit):
-    """Two units side by side that a gate mixes."""
+class Chain(Layers):
+    """Units one after another, like `nn.Sequential`.
 
-    def __init__(self, first: Unit, second: Unit) -> None:
+    >>> import nalm, torch
+    >>> Chain(nalm.NAU(100, 2), nalm.NMU(2, 1))(torch.ones(5, 100)).shape
+    torch.Size([5, 1])
+    """
+
+    def __init__(self, *units: Unit) -> None:
+        if not units:
+            raise ValueError("Chain needs at least one unit.")
+        runs = _same_runs("Chain", units)
+        for before, after in pairwise(units):
+            if after.in_features not in (0, before.out_features):
+                raise ValueError(
+                    f"Chain: {type(before).__name__} gives {before.out_features} outputs, "
+                    f"but {type(after).__name__} takes {after.in_features}."
+                )
+        super().__init__(max(units[0].in_features, 1), units[-1].out_features, runs)
+        self.in_features = units[0].in_features
+        self.stack(units)
+
+
+class Mixture(Unit):
+    """Two units side by side that a gate per output mixes: g a + (1 - g) b."""
+
+    first: Unit
+    second: Unit
+
+    def join(self, first: Unit, second: Unit) -> None:
+        """The constructor of containers that are given their two units; their gate lives where these do."""
         name, sizes = type(self).__name__, [(u.in_features, u.out_features) for u in (first, second)]
         runs = _same_runs(name, (first, second))
         if sizes[0] != sizes[1]:
             raise ValueError(f"{name}: both units need the same sizes, got {sizes[0]} and {sizes[1]}.")
-        super().__init__(*sizes[0], runs)
+        like = next(first.parameters(), torch.empty(()))
+        Unit.__init__(self, *sizes[0], runs, device=like.device, dtype=like.dtype)
         self.first = first
         self.second = second
 
     def _mixed(self, gates: Sequence[Scalar], x: Sequence[Scalar]) -> list[Scalar]:
-        rows = zip(gates, self.first.formula(x), self.second.formula(x), strict=True)
-        return [g * a + (1 - g) * b for g, a, b in rows]
+        paths = zip(gates, self.first.formula(x), self.second.formula(x), strict=True)
+        return [g * a + (1 - g) * b for g, a, b in paths]
 
 
-class Gated(_Pair):
+class Gated(Mixture):
     """Two units and one learned gate per output that does not look at the input (iNALU style): g a + (1 - g) b.
 
     >>> import nalm, torch
@@ -95,6 +108,9 @@ class Gated(_Pair):
 
     g = Weight("out", start=constant(0.0), grid=(0, 1), link=LOGISTIC, counts=False)
 
+    def __init__(self, first: Unit, second: Unit) -> None:
+        self.join(first, second)
+
     def compute(self, x: Tensor) -> Tensor:
         g = self.g.unsqueeze(-1)
         return g * self.first.compute(x) + (1 - g) * self.second.compute(x)
@@ -103,13 +119,8 @@ class Gated(_Pair):
         return self._mixed(self.numbers("g"), x)
 
 
-class InputGated(_Pair):
-    """Two units and a gate that depends on the input (NALU style): g = sigmoid(G x), output g a + (1 - g) b.
-
-    >>> import nalm, torch
-    >>> InputGated(nalm.NAU(3, 2), nalm.NMU(3, 2))(torch.ones(5, 3)).shape
-    torch.Size([5, 2])
-    """
+class InputMixture(Mixture):
+    """A mixture whose gate depends on the input (NALU style): g = sigmoid(G x)."""
 
     G = free("out in", uniform_within(glorot_bound))
 
@@ -122,7 +133,19 @@ class InputGated(_Pair):
         return g * self.first.compute(x) + (1 - g) * self.second.compute(x)
 
     def formula(self, x: Sequence[Scalar]) -> list[Scalar]:
-        return self._mixed([sigmoid(dot(row, x)) for row in self.numbers("G")], x)
+        return self._mixed([sigmoid(dot(weights, x)) for weights in self.numbers("G")], x)
+
+
+class InputGated(InputMixture):
+    """Two units and a gate that depends on the input (NALU style): g = sigmoid(G x), output g a + (1 - g) b.
+
+    >>> import nalm, torch
+    >>> InputGated(nalm.NAU(3, 2), nalm.NMU(3, 2))(torch.ones(5, 3)).shape
+    torch.Size([5, 2])
+    """
+
+    def __init__(self, first: Unit, second: Unit) -> None:
+        self.join(first, second)
 
 
 class Fold(Unit):
@@ -167,6 +190,7 @@ class Foreign(Unit):
 
     Args:
         make: builds the module; called once per run with torch's generator seeded by the run.
+        settings: `seed`, `device` and `dtype`, as for any unit.
 
     >>> import torch
     >>> Foreign(lambda: torch.nn.Linear(2, 1), 2, 1, runs=(4,))(torch.ones(5, 2)).shape
@@ -180,13 +204,14 @@ class Foreign(Unit):
         make: Callable[[], nn.Module],
         in_features: int,
         out_features: int,
-        runs: Sequence[int] = (),
-        *,
-        seed: int | Sequence[int] | None = None,
+        runs: Sequence[int] | int = (),
+        **settings: Any,
     ) -> None:
-        super().__init__(in_features, out_features, runs)
         self._make = make
-        module = make()
+        super().__init__(in_features, out_features, runs, **settings)
+
+    def assemble(self, weights: Mapping[str, Weight]) -> None:
+        module = self._make()
         if any(True for _ in module.buffers()):
             raise ValueError(
                 f"Foreign: {type(module).__name__} has buffers (running statistics); they cannot be stacked."
@@ -196,11 +221,8 @@ class Foreign(Unit):
         for flat, name in self._names.items():
             shape = module.get_parameter(name).shape
             self.register_parameter(flat, nn.Parameter(torch.empty(*self.runs, *shape)))
-        self.reset_parameters(seed)
 
     def draw_(self, seeds: Tensor, attempt: int) -> None:
-        if "_names" not in self.__dict__:  # the base class draws once before the module is known
-            return
         with torch.random.fork_rng(devices=[]), torch.no_grad():
             for index, seed in enumerate(seeds.reshape(-1).tolist()):
                 torch.manual_seed(seed + (attempt << 32))

@@ -1,13 +1,23 @@
-"""From PyTorch's usual layout `(..., features)` to the one units compute in, `(*runs, features, samples)`, and back."""
+"""From PyTorch's usual layout `(..., features)` to the one units compute in, `(*runs, features, samples)`, and back.
+
+Written with `transpose`, because the older ONNX exporter (`dynamo=False`) does not know `mT`.
+"""
 
 from __future__ import annotations
+
+from typing import Any
 
 from torch import Tensor
 
 
-def check_input(unit: str, features: tuple[int, int], runs: tuple[int, ...], x: Tensor) -> None:
+def check_input(unit: str, features: tuple[int, int], runs: tuple[int, ...], x: Any) -> None:
     """Raise an error that names the unit, what it got and what it needs; 0 input features mean any number."""
     inputs, outputs = features
+    if not isinstance(x, Tensor):
+        raise TypeError(
+            f"{unit} got a {type(x).__module__}.{type(x).__name__}; it needs a tensor. "
+            "Convert with torch.as_tensor(x, dtype=torch.float32)."
+        )
     if not x.dtype.is_floating_point:
         raise TypeError(f"{unit} got {x.dtype} inputs; it needs floating point. Convert with x.float().")
     if x.dim() == 0 or (inputs and x.shape[-1] != inputs):
@@ -26,9 +36,9 @@ def samples_last(x: Tensor, runs: tuple[int, ...]) -> tuple[Tensor, tuple[int, .
     """`(*runs, *batch, in)` to `(*runs, in, samples)` and the batch shape; up to two axes are shared by all runs."""
     lead = () if x.dim() <= 2 else tuple(x.shape[: len(runs)])
     batch = tuple(x.shape[len(lead) : -1])
-    return x.reshape(*lead, -1, x.shape[-1]).mT, batch
+    return x.reshape(*lead, -1, x.shape[-1]).transpose(-2, -1), batch
 
 
 def features_last(y: Tensor, runs: tuple[int, ...], batch: tuple[int, ...]) -> Tensor:
     """`(*runs, out, samples)` to `(*runs, *batch, out)`."""
-    return y.mT.reshape(*runs, *batch, y.shape[-2])
+    return y.transpose(-2, -1).reshape(*runs, *batch, y.shape[-2])

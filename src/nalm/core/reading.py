@@ -71,7 +71,8 @@ class Expression:
         def call(x: Tensor) -> Tensor:
             columns = x.unbind(-1)
             outputs = function(*columns)
-            return torch.stack([torch.as_tensor(o, dtype=x.dtype).expand(x.shape[:-1]) for o in outputs], -1)
+            tensors = [torch.as_tensor(o, dtype=x.dtype, device=x.device) for o in outputs]
+            return torch.stack([t.expand(x.shape[:-1]) for t in tensors], -1)
 
         return call
 
@@ -87,8 +88,8 @@ class Expression:
             raise ValueError("This expression was not read from a model, so there is nothing to compare it with.")
         x = torch.as_tensor(x)
         with torch.no_grad():
-            model = self.model(x).double().numpy()
-        return float(np.abs(model - self.numpy()(x.double().numpy())).max())
+            model = self.model(x).cpu().double().numpy()  # first to the CPU: not every device has float64
+        return float(np.abs(model - self.numpy()(x.cpu().double().numpy())).max())
 
     def __str__(self) -> str:
         return ", ".join(str(output) for output in self.outputs)
@@ -150,7 +151,7 @@ def _evaluator(model: nn.Module) -> Callable[[Tensor], Tensor]:
         training = model.training
         try:
             parameter = next(model.parameters(), None)
-            result: Tensor = model.eval()(x if parameter is None else x.to(parameter.dtype))
+            result: Tensor = model.eval()(x if parameter is None else x.to(parameter.device, parameter.dtype))
             return result
         finally:
             model.train(training)

@@ -64,7 +64,8 @@ def uniforms(seed: Tensor | int, stream: int, step: Tensor | int, shape: Sequenc
     >>> uniforms(7, Stream.TRAIN, 0, (2, 3)).shape
     torch.Size([2, 3])
     """
-    seeds = torch.as_tensor(seed, dtype=torch.int64)
+    # a tensor stays where it is, also under `with torch.device(...)`, which as_tensor would obey
+    seeds = seed.to(torch.int64) if isinstance(seed, Tensor) else torch.tensor(seed, dtype=torch.int64)
     steps = torch.as_tensor(step, dtype=torch.int64, device=seeds.device)
     count = 1
     for size in shape:
@@ -80,10 +81,13 @@ def uniforms(seed: Tensor | int, stream: int, step: Tensor | int, shape: Sequenc
 
 
 def seeds_of(seed: Tensor | Sequence[int] | int | None, runs: tuple[int, ...]) -> Tensor:
-    """One seed per run: given ones, one for all, or, if there is none, seeds from torch's global generator."""
+    """One seed per run: given ones, one for all, or, if there is none, seeds from torch's global generator.
+
+    Always on the CPU, so that weights start equal on every device, also on those without float64 (MPS).
+    """
     if seed is None:
-        return torch.randint(2**32, runs, dtype=torch.int64)
-    seeds = torch.as_tensor(seed, dtype=torch.int64)
+        return torch.randint(2**32, runs, dtype=torch.int64, device="cpu")
+    seeds = torch.as_tensor(seed, dtype=torch.int64, device="cpu")
     if seeds.dim() and tuple(seeds.shape) != runs:
         raise ValueError(f"Seeds have shape {tuple(seeds.shape)}; give one number, or one per run: {runs}.")
     return seeds.expand(runs)

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 import torch
 from torch import Tensor
 
-from nalm.core.containers import Chain
+from nalm.core.containers import Layers
+from nalm.core.option import Option
 from nalm.core.scalar import Scalar, dot, relu, sigmoid, tanh
 from nalm.core.start import Fan, constant, glorot_bound, uniform_within
 from nalm.core.unit import Unit
-from nalm.core.weight import free
+from nalm.core.weight import Weight, free
 from nalm.units.classic import ProductUnit as ProductUnit
 from nalm.units.classic import Quadratic as Quadratic
 
@@ -107,7 +108,7 @@ class ReLU6(Unit):
         return [relu(v, 6.0) for v in _affine(self, x)]
 
 
-class MLP(Chain):
+class MLP(Layers):
     r"""A multilayer perceptron with rectifiers.
 
     Formula: $y = L_n(\ldots \max(L_1(x), 0) \ldots)$ with affine layers L.
@@ -122,19 +123,12 @@ class MLP(Chain):
 
     paper = "Baseline of Mistry et al. 2022"
     operations = "baseline"
+    hidden = Option[Sequence[int]]((100,), "the widths of the hidden layers")
 
-    def __init__(
-        self,
-        in_features: int,
-        out_features: int,
-        runs: Sequence[int] = (),
-        *,
-        seed: int | Sequence[int] | None = None,
-        hidden: Sequence[int] = (100,),
-    ) -> None:
-        widths = [in_features, *hidden]
-        super().__init__(*(ReLU(a, b, runs) for a, b in pairwise(widths)), Linear(widths[-1], out_features, runs))
-        self.reset_parameters(seed)
+    def assemble(self, weights: Mapping[str, Weight]) -> None:
+        widths = [self.in_features, *self.hidden]
+        rectified = [ReLU(a, b, self.runs) for a, b in pairwise(widths)]
+        self.stack([*rectified, Linear(widths[-1], self.out_features, self.runs)])
 
 
 class LSTM(Unit):

@@ -39,9 +39,9 @@ class ProductUnit(Unit):
         return size * torch.cos(self.W @ (math.pi * (x < 0).to(x.dtype)))
 
     def formula(self, x: Sequence[Scalar]) -> list[Scalar]:
-        return [self._row(x, row) for row in self.numbers("W")]
+        return [self._output(x, row) for row in self.numbers("W")]
 
-    def _row(self, x: Sequence[Scalar], row: Sequence[Scalar]) -> Scalar:
+    def _output(self, x: Sequence[Scalar], row: Sequence[Scalar]) -> Scalar:
         if any(symbolic(a) for a in x) and all(whole(w) for w in row):
             return product(a**w for a, w in zip(x, row, strict=True))
         size = product(abs(a) ** w for a, w in zip(x, row, strict=True))

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from nalm.core.form import PairedProduct, Product
+from nalm.core.option import number_above, switch
 from nalm.core.recipe import Adam, Clip, Ramp, Recipe
 from nalm.core.scalar import Scalar, cos, dot, negative, pi, product, symbolic, whole
 from nalm.core.start import constant, uniform, uniform_within
@@ -46,24 +47,12 @@ class NRU(Unit):
     form = Product()
     recipe = NRU_RECIPE
     W = Weight("out in", start=uniform_within(nau_bound), box=(-1, 1), grid=(-1, 0, 1))
-
-    def __init__(
-        self,
-        in_features: int,
-        out_features: int,
-        runs: Sequence[int] = (),
-        *,
-        seed: int | Sequence[int] | None = None,
-        weights: Mapping[str, Weight] | None = None,
-        scale: float = 1000.0,
-    ) -> None:
-        super().__init__(in_features, out_features, runs, seed=seed, weights=weights)
-        self.scale = scale
+    scale = number_above(0, 1000.0, "the factor inside tanh")
 
     def compute(self, x: Tensor) -> Tensor:
-        w, a, x = self.W.unsqueeze(-1), x.abs().unsqueeze(-3), signs(x).unsqueeze(-3)
+        w, size, sign = self.W.unsqueeze(-1), x.abs().unsqueeze(-3), signs(x).unsqueeze(-3)
         on = torch.tanh(self.scale * w).square() if self.training else w.abs()
-        return tree_product(x * torch.pow(a, w) * on + 1 - on)
+        return tree_product(sign * torch.pow(size, w) * on + 1 - on)
 
     def formula(self, x: Sequence[Scalar]) -> list[Scalar]:
         return [product(_reciprocal_factor(a, w) for a, w in zip(x, row, strict=True)) for row in self.numbers("W")]
@@ -143,23 +132,12 @@ class NMRU(Unit):
         clip=Clip(norm=1.0),
     )
     W = Weight("out 2*in", start=uniform(0.25, 0.75), box=(0, 1), grid=(0, 1))
+    sign = switch(True, "carry the signs by a cosine, instead of leaving them in the product")
+    gate = switch(False, "scale inputs and reciprocals by a learned gate")
 
-    def __init__(
-        self,
-        in_features: int,
-        out_features: int,
-        runs: Sequence[int] = (),
-        *,
-        seed: int | Sequence[int] | None = None,
-        weights: Mapping[str, Weight] | None = None,
-        sign: bool = True,
-        gate: bool = False,
-    ) -> None:
+    def optional_weights(self) -> Mapping[str, Weight]:
         g = Weight("2*in", start=constant(0.5), box=(0, 1), grid=(0, 1), pulls=(gates_to_grid,), counts=False)
-        own = {"g": g} if gate else {}
-        super().__init__(in_features, out_features, runs, seed=seed, weights={**own, **(weights or {})})
-        self.sign = sign
-        self.gate = gate
+        return {"g": g} if self.gate else {}
 
     def compute(self, x: Tensor) -> Tensor:
         u = torch.cat([x, 1 / (x + EPSILON) if self.training else 1 / x], -2)  # (*runs, 2 in, samples)
@@ -177,9 +155,9 @@ class NMRU(Unit):
         u = [*x, *(1 / a if symbolic(a) or a else math.copysign(math.inf, a) for a in x)]
         if self.gate:
             u = [0 if g == 0 else g * a for g, a in zip(self.numbers("g"), u, strict=True)]
-        return [self._row(u, row) for row in self.numbers("W")]
+        return [self._output(u, row) for row in self.numbers("W")]
 
-    def _row(self, u: Sequence[Scalar], row: Sequence[Scalar]) -> Scalar:
+    def _output(self, u: Sequence[Scalar], row: Sequence[Scalar]) -> Scalar:
         if not self.sign or all(w in (0, 1) for w in row):  # the cosine is then the sign of the product
             return product(1 if w == 0 else a * w + 1 - w for a, w in zip(u, row, strict=True))
         size = product(1 if w == 0 else abs(a) * w + 1 - w for a, w in zip(u, row, strict=True))

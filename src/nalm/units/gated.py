@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 
-from nalm.core.containers import InputGated
+from nalm.core.containers import InputMixture
 from nalm.core.recipe import Ramp, Recipe
+from nalm.core.weight import Weight
 from nalm.units.nac import NAU_PAPER
 from nalm.units.nau import NAU, NMU
 
 
-class GatedNAUNMU(InputGated):
+class GatedNAUNMU(InputMixture):
     r"""A NAU and an NMU with weights of their own, and the NALU's gate between them.
 
     Formula: $y = g \odot \mathrm{NAU}(x) + (1 - g) \odot \mathrm{NMU}(x)$ with $g = \sigma(G x)$.
@@ -27,8 +28,6 @@ class GatedNAUNMU(InputGated):
     operations = "+ - *"
     recipe = Recipe(steps=5_000_000, penalties={"to_grid": Ramp(10, 1_000_000, 2_000_000)})
 
-    def __init__(
-        self, in_features: int, out_features: int, runs: Sequence[int] = (), *, seed: int | Sequence[int] | None = None
-    ) -> None:
-        super().__init__(NAU(in_features, out_features, runs), NMU(in_features, out_features, runs))
-        self.reset_parameters(seed)
+    def assemble(self, weights: Mapping[str, Weight]) -> None:
+        self.first = NAU(self.in_features, self.out_features, self.runs)
+        self.second = NMU(self.in_features, self.out_features, self.runs)

@@ -116,30 +116,19 @@ class INALU(Unit):
     recipe = INALU_RECIPE
     beside = True
     g = Weight("out", start=normal(0.0, 0.2), grid=(0, 1), link=LOGISTIC, pulls=(to_grid, saturate), counts=False)
+    hands_on = ("W",)  # a given W is that of both halves
 
-    def __init__(
-        self,
-        in_features: int,
-        out_features: int,
-        runs: Sequence[int] = (),
-        *,
-        seed: int | Sequence[int] | None = None,
-        weights: Mapping[str, Weight] | None = None,
-    ) -> None:
-        given = dict(weights or {})
-        halves = {"W": given.pop("W")} if "W" in given else {}
-        super().__init__(in_features, out_features, runs, weights=given)
-        self.add = INAC(in_features, out_features, runs, weights=halves)
-        self.multiply = IMNAC(in_features, out_features, runs, weights=halves)
-        self.reset_parameters(seed)
+    def assemble(self, weights: Mapping[str, Weight]) -> None:
+        self.add = INAC(self.in_features, self.out_features, self.runs, weights=weights)
+        self.multiply = IMNAC(self.in_features, self.out_features, self.runs, weights=weights)
 
     def compute(self, x: Tensor) -> Tensor:
         gate = self.g.unsqueeze(-1)
         return gate * self.add.compute(x) + (1 - gate) * self.multiply.compute(x)
 
     def formula(self, x: Sequence[Scalar]) -> list[Scalar]:
-        rows = zip(self.numbers("g"), self.add.formula(x), self.multiply.formula(x), strict=True)
-        return [g * a + (1 - g) * m for g, a, m in rows]
+        paths = zip(self.numbers("g"), self.add.formula(x), self.multiply.formula(x), strict=True)
+        return [g * a + (1 - g) * m for g, a, m in paths]
 
 
 LOG_GOLDEN = math.log((1 + math.sqrt(5)) / 2)

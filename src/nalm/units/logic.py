@@ -3,12 +3,13 @@ NSR. Neither text states initial values; ours are named below."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Literal
+from collections.abc import Sequence
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
 
+from nalm.core.option import Option, number_above
 from nalm.core.scalar import Scalar, dot, guarded, product, sigmoid, tanh
 from nalm.core.start import normal, uniform
 from nalm.core.unit import Unit
@@ -40,21 +41,9 @@ class NLRL(Unit):
     n = Weight("out in", start=normal(0, 0.2), grid=(0, 1), link=LOGISTIC, counts=False)
     A = Weight("out in", start=uniform(0.25, 0.75), box=(0, 1), grid=(0, 1))
     s = Weight("out", start=normal(0, 0.2), grid=(0, 1), link=LOGISTIC, counts=False)
-
-    def __init__(
-        self,
-        in_features: int,
-        out_features: int,
-        runs: Sequence[int] = (),
-        *,
-        seed: int | Sequence[int] | None = None,
-        weights: Mapping[str, Weight] | None = None,
-        block: Literal["both", "and", "or"] = "both",
-    ) -> None:
-        super().__init__(in_features, out_features, runs, seed=seed, weights=weights)
-        if block not in ("both", "and", "or"):
-            raise ValueError(f"NLRL: block is {block!r}; it needs 'both', 'and' or 'or'.")
-        self.block = block
+    block = Option[Literal["both", "and", "or"]](
+        "both", "which blocks there are", "'both', 'and' or 'or'", {"both", "and", "or"}.__contains__
+    )
 
     def compute(self, x: Tensor) -> Tensor:
         n, a, s = self.n.unsqueeze(-1), self.A.unsqueeze(-1), self.s.unsqueeze(-1)
@@ -67,15 +56,20 @@ class NLRL(Unit):
         return (1 - s) * no + s * yes
 
     def formula(self, x: Sequence[Scalar]) -> list[Scalar]:
-        return [self._row(x, *row) for row in zip(self.numbers("n"), self.numbers("A"), self.numbers("s"), strict=True)]
+        gates = zip(self.numbers("n"), self.numbers("A"), self.numbers("s"), strict=True)
+        return [self._output(x, *own) for own in gates]
 
-    def _row(self, x: Sequence[Scalar], n: Sequence[Scalar], a: Sequence[Scalar], s: Scalar) -> Scalar:
+    def _output(self, x: Sequence[Scalar], n: Sequence[Scalar], a: Sequence[Scalar], s: Scalar) -> Scalar:
         literals = [(1 - m) * v + m * (1 - v) for m, v in zip(n, x, strict=True)]
         conjunction = product(guarded(v, EPSILON) ** w for v, w in zip(literals, a, strict=True))
         disjunction = 1 - product(1 - w * v for v, w in zip(literals, a, strict=True))
         no = disjunction if self.block == "or" else conjunction
         yes = disjunction if self.block == "both" else 1 - no
         return (1 - s) * no + s * yes
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and value >= 1
 
 
 class NSR(Unit):
@@ -103,24 +97,17 @@ class NSR(Unit):
     w_sign = free("redundancy decisions", normal(0, 0.5))
     w_zero = free("redundancy decisions", normal(0, 0.5))
     b = free("redundancy decisions", normal(0, 0.5))
+    scale = number_above(0, 1.0, "lambda, chosen inversely to typical differences of the inputs")
+    redundancy = Option(1, "operand pairs per decision", "a whole number of at least 1", _is_count)
 
-    def __init__(
-        self,
-        in_features: int,
-        out_features: int,
-        runs: Sequence[int] = (),
-        *,
-        seed: int | Sequence[int] | None = None,
-        weights: Mapping[str, Weight] | None = None,
-        scale: float = 1.0,
-        redundancy: int = 1,
-    ) -> None:
-        if isinstance(out_features, int) and out_features % 2:
-            raise ValueError(f"NSR: out_features is {out_features}; it needs an even number, two per decision.")
-        self.decisions = out_features // 2
-        self.redundancy = redundancy
-        self.scale = scale
-        super().__init__(in_features, out_features, runs, seed=seed, weights=weights)
+    @property
+    def decisions(self) -> int:
+        """Each decision has two outputs: it holds, it does not."""
+        return self.out_features // 2
+
+    def check(self) -> None:
+        if self.out_features % 2:
+            raise ValueError(f"NSR: out_features is {self.out_features}; it needs an even number, two per decision.")
 
     def compute(self, x: Tensor) -> Tensor:
         x = x.unsqueeze(-3)  # (*runs, 1, in, samples)

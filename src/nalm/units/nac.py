@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from nalm.core.form import Product, Sum
+from nalm.core.option import switch
 from nalm.core.recipe import Ramp, Recipe
 from nalm.core.scalar import Scalar, dot, guarded, product, sigmoid
 from nalm.core.start import Fan, glorot_bound, normal, uniform, uniform_within
@@ -196,20 +197,15 @@ class NALU(Unit):
     negatives = False
     W = nac_weight()
     G = free("out in", uniform_within(glorot_bound))
+    shared = switch(True, "one W for both paths, as published")
 
-    def __init__(
-        self,
-        in_features: int,
-        out_features: int,
-        runs: Sequence[int] = (),
-        *,
-        seed: int | Sequence[int] | None = None,
-        weights: Mapping[str, Weight] | None = None,
-        shared: bool = True,
-    ) -> None:
-        own = {} if shared else {"W_mul": nac_weight()}
-        super().__init__(in_features, out_features, runs, seed=seed, weights={**own, **(weights or {})})
-        self.product_weight = "W" if shared else "W_mul"
+    def optional_weights(self) -> Mapping[str, Weight]:
+        return {} if self.shared else {"W_mul": nac_weight()}
+
+    @property
+    def product_weight(self) -> str:
+        """The name of the product path's weight."""
+        return "W" if self.shared else "W_mul"
 
     def compute(self, x: Tensor) -> Tensor:
         gate = torch.sigmoid(self.G @ x)

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from torch import Tensor
 
+from nalm.core.option import Option, switch
 from nalm.core.recipe import Ramp, Recipe
 from nalm.core.scalar import Scalar, product
 from nalm.core.start import constant
 from nalm.core.unit import Unit
 from nalm.core.weight import Weight, free
 from nalm.units.nau import NMU, gated_product
+
+SPREAD = "(centre, spread) with spread > 0"
+
+
+def _is_scaling(value: Any) -> bool:
+    return len(value) == 2 and value[1] > 0
 
 
 class ScaledNMU(Unit):
@@ -33,31 +41,14 @@ class ScaledNMU(Unit):
     operations = "*"
     recipe = Recipe(penalties={"to_grid": Ramp(10, 20_000, 35_000)})
     W = NMU.W
+    before = Option[tuple[float, float]]((0, 1), "(centre, spread) of the inputs", SPREAD, _is_scaling)
+    after = Option[tuple[float, float]]((0, 1), "(centre, spread) of the outputs", SPREAD, _is_scaling)
+    learn = switch(False, "learn a gain and a shift on both sides")
 
-    def __init__(
-        self,
-        in_features: int,
-        out_features: int,
-        runs: Sequence[int] = (),
-        *,
-        seed: int | Sequence[int] | None = None,
-        before: tuple[float, float] = (0, 1),
-        after: tuple[float, float] = (0, 1),
-        learn: bool = False,
-    ) -> None:
-        for name, (_, spread) in (("before", before), ("after", after)):
-            if spread <= 0:
-                raise ValueError(f"ScaledNMU: {name} has the spread {spread}; give (centre, spread) with spread > 0.")
-        own: Mapping[str, Weight] = {
-            "a_in": free("in", constant(1.0)),
-            "b_in": free("in", constant(0.0)),
-            "a_out": free("out", constant(1.0)),
-            "b_out": free("out", constant(0.0)),
-        }
-        super().__init__(in_features, out_features, runs, seed=seed, weights=own if learn else {})
-        self.before = before
-        self.after = after
-        self.learn = learn
+    def optional_weights(self) -> Mapping[str, Weight]:
+        one, zero = constant(1.0), constant(0.0)
+        own = {"a_in": free("in", one), "b_in": free("in", zero), "a_out": free("out", one), "b_out": free("out", zero)}
+        return own if self.learn else {}
 
     def compute(self, x: Tensor) -> Tensor:
         centre, spread = self.before

@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
 
 from nalm.core.form import Product
+from nalm.core.option import Option
 from nalm.core.recipe import Constant, Ramp, Recipe
 from nalm.core.scalar import Scalar, product
 from nalm.core.start import constant, uniform
@@ -26,6 +28,12 @@ SMALLEST_DEVIATION = 1e-6  # a batch of equal inputs has none
 def nmu_formula(x: Sequence[Scalar], weight: Sequence[Sequence[Scalar]]) -> list[Scalar]:
     """prod_i (w x_i + 1 - w) on scalars."""
     return [product(w * a + 1 - w for w, a in zip(row, x, strict=True)) for row in weight]
+
+
+def _is_noise(value: Any) -> bool:
+    if isinstance(value, str):
+        return value == "batch"
+    return len(value) == 2 and 0 < value[0] < value[1]
 
 
 class SNMU(Unit):
@@ -48,21 +56,9 @@ class SNMU(Unit):
     form = Product()
     recipe = Recipe(penalties={"to_grid": Ramp(10, 20_000, 35_000)})
     W = Weight("out in", start=uniform(0.25, 0.75), box=(0, 1), grid=(0, 1))
-
-    def __init__(
-        self,
-        in_features: int,
-        out_features: int,
-        runs: Sequence[int] = (),
-        *,
-        seed: int | Sequence[int] | None = None,
-        weights: Mapping[str, Weight] | None = None,
-        noise: tuple[float, float] | str = (1.0, 5.0),
-    ) -> None:
-        super().__init__(in_features, out_features, runs, seed=seed, weights=weights)
-        if noise != "batch" and (isinstance(noise, str) or not 0 < noise[0] < noise[1]):
-            raise ValueError(f"SNMU: noise is {noise!r}; it needs a pair 0 < low < high, or 'batch'.")
-        self.noise = noise
+    noise = Option[tuple[float, float] | Literal["batch"]](
+        (1.0, 5.0), "the ends of its range, or 'batch'", "a pair 0 < low < high, or 'batch'", _is_noise
+    )
 
     def compute(self, x: Tensor) -> Tensor:
         if not self.training:

@@ -11,16 +11,17 @@ from nalm.bench.engine import optimisers
 from nalm.bench.engine.cohort import Cohort
 from nalm.bench.engine.losses import mape, mse, pcc
 from nalm.bench.engine.train import Options, choose, cohorts, train
-from nalm.bench.run import Run, single, unit_classes
+from nalm.bench.run import Run, single
 from nalm.bench.tasks.arithmetic import RANGES, SingleModule
 from nalm.core.recipe import SGD, Adam, Clip, Constant, Late, Recipe, Restart, Switch
+from nalm.units import catalogue
 
 torch.set_num_threads(1)
 
 
 def run(unit="NMU", operation="mul", label="U[1,2)", seed=0, recipe=None, inputs=2, every=100, **options):
     task = SingleModule(*RANGES[label], name=operation, inputs=inputs)
-    recipe = recipe or unit_classes()[unit].recipe.scaled(120)
+    recipe = recipe or catalogue()[unit].recipe.scaled(120)
     return Run(single(unit, inputs, **options), task, recipe, seed, every)
 
 

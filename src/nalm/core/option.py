@@ -1,0 +1,78 @@
+"""An option of a unit is declared like a weight, in the class body, so that no unit retypes a constructor:
+
+    scale = Option(1000.0, "the factor inside tanh")
+
+`NRU(2, 1, scale=10.0)` then sets it; on an instance, `unit.scale` is its value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Generic, Self, TypeVar, overload
+
+from torch import nn
+
+T = TypeVar("T")
+
+
+def anything(_value: Any) -> bool:
+    """Every value is allowed."""
+    return True
+
+
+@dataclass(frozen=True)
+class Option(Generic[T]):
+    """The declaration of one option.
+
+    Args:
+        default: its value unless the caller gives another.
+        meaning: what it changes, in a few words.
+        needs: what a value has to be, for the error message.
+        valid: whether a value is that.
+    """
+
+    default: T
+    meaning: str
+    needs: str = ""
+    valid: Callable[[Any], bool] = anything
+    name: str = field(default="", init=False, compare=False)
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        object.__setattr__(self, "name", name)
+
+    @overload
+    def __get__(self, unit: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, unit: nn.Module, owner: type) -> T: ...
+    def __get__(self, unit: Any, owner: type) -> Self | T:
+        # a unit stores its value under the same name, which Python finds first: only the class comes here
+        return self if unit is None else self.default
+
+    def checked(self, unit: str, value: T) -> T:
+        """The value, or a ValueError that names the unit and what it needs."""
+        if not self.valid(value):
+            raise ValueError(f"{unit}: {self.name} is {value!r}; it needs {self.needs}.")
+        return value
+
+
+def switch(default: bool, meaning: str) -> Option[bool]:
+    """An option that is on or off."""
+    return Option(default, meaning, "True or False", _is_bool)
+
+
+def number_above(bound: float, default: float, meaning: str) -> Option[float]:
+    """An option that is any number larger than `bound`."""
+    return Option(default, meaning, f"a number above {bound:g}", _Above(bound))
+
+
+@dataclass(frozen=True)
+class _Above:
+    bound: float
+
+    def __call__(self, value: Any) -> bool:
+        return isinstance(value, int | float) and not isinstance(value, bool) and value > self.bound
+
+
+def _is_bool(value: Any) -> bool:
+    return isinstance(value, bool)

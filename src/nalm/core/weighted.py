@@ -1,0 +1,186 @@
+"""What follows from declared weights: drawing, penalties, sparsity, projection, snapping, taking one run out.
+
+Nothing here knows what a unit computes. Every method works over this module and all units inside it.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar, Self, final
+
+import torch
+from torch import Tensor, nn
+
+from nalm.core.start import Fan
+from nalm.core.uniforms import Stream, seeds_of, uniforms
+from nalm.core.weight import Weight, to_grid
+
+
+class Weighted(nn.Module):
+    """A module whose parameters are declared weights; the base class of `Unit`."""
+
+    beside: ClassVar[bool] = False  # inner units stand side by side, not on top of each other
+    declared: ClassVar[Mapping[str, Weight]] = {}
+    in_features: int
+    out_features: int
+    runs: tuple[int, ...]
+    weights: dict[str, Weight]
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        own = {name: value for name, value in vars(cls).items() if isinstance(value, Weight)}
+        for weight in own.values():
+            weight.check(cls.__name__)
+        cls.declared = {**cls.declared, **own}
+
+    def draw_(self, seeds: Tensor, attempt: int) -> None:
+        """Draw parameters that are not declared weights; only an adapter of foreign layers has any."""
+
+    @final
+    def create(self, name: str, weight: Weight) -> None:
+        """Add a weight and its raw parameters, not yet drawn."""
+        weight = replace(weight)
+        weight.__set_name__(type(self), name)
+        weight.check(type(self).__name__)
+        self.weights[name] = weight
+        for parameter in weight.parameters:
+            self.register_parameter(parameter, nn.Parameter(torch.empty(*self.runs, *weight.sizes(self))))
+
+    @final
+    def reset_parameters(self, seed: int | Sequence[int] | Tensor | None = None, attempt: int = 0) -> None:
+        """Draw all initial weights anew, in this unit and those inside it.
+
+        Equal seeds give equal weights, alone or in a cohort. `attempt` numbers redraws with the same seed.
+        """
+        seeds = seeds_of(seed, self.runs)
+        raw = ((u, w, i) for u, w in self._declarations() for i in range(len(w.parameters)))
+        for number, (unit, weight, index) in enumerate(raw):
+            start = weight.start[index] if isinstance(weight.start, tuple) else weight.start
+            parameter = weight.raw(unit)[index]
+            u = uniforms(seeds, Stream.WEIGHTS + (number << 8), attempt, parameter.shape[len(self.runs) :])
+            with torch.no_grad():
+                parameter.copy_(start(u, Fan(unit.in_features, unit.out_features)))
+        for unit in self._holders():
+            unit.draw_(seeds, attempt)
+
+    @final
+    def _holders(self) -> Iterator[Weighted]:
+        return (m for m in self.modules() if isinstance(m, Weighted))
+
+    @final
+    def _declarations(self) -> Iterator[tuple[Weighted, Weight]]:
+        return ((unit, weight) for unit in self._holders() for weight in unit.weights.values())
+
+    @final
+    def _zeros(self) -> Tensor:
+        return next(self.parameters(), torch.empty(())).new_zeros(self.runs)
+
+    # -- penalties and sparsity ----------------------------------------------------------------------------------
+
+    @final
+    def penalties(self, inner: bool = True) -> dict[str, Tensor]:
+        """Each penalty term by name, of shape `runs`, summed over weights and, unless `inner` is false, inner units."""
+        terms: dict[str, Tensor] = {}
+        for unit, weight in self._declarations():
+            if not inner and unit is not self:
+                continue
+            for pull in weight.pulls:
+                if pull is to_grid and weight.grid is None:
+                    continue
+                term = pull(weight, weight.raw(unit))
+                terms[pull.__name__] = terms[pull.__name__] + term if pull.__name__ in terms else term
+        return terms
+
+    @final
+    def penalty(self) -> Tensor:
+        """Distance to the grid, of shape `runs`: a mean over each weight, summed over weights and inner units."""
+        return self.penalties().get("to_grid", self._zeros())
+
+    @final
+    def sparsity(self) -> Tensor:
+        """Sparsity error, of shape `runs`: the largest distance of an element to its grid.
+
+        What stands side by side (the weights of a unit, the two halves of a gate) is averaged, layers on top of each
+        other give their maximum, as published.
+        """
+        own = [w.distance(w.value(*w.raw(self))).amax(w.axes) for w in self.weights.values() if w.counts and w.grid]
+        parts = [unit.sparsity() for unit in _directly_inside(self)]
+        if own:
+            parts.append(torch.stack(own).mean(0))
+        if not parts:
+            return self._zeros()
+        return torch.stack(parts).mean(0) if self.beside else torch.stack(parts).amax(0)
+
+    # -- box and grid --------------------------------------------------------------------------------------------
+
+    @final
+    def boxes(self) -> Iterator[tuple[str, tuple[float, float]]]:
+        """Names of the parameters that are projected after each step, with their boxes."""
+        for path, module in self.named_modules():
+            for weight in module.weights.values() if isinstance(module, Weighted) else ():
+                if weight.projection is not None:
+                    yield from ((f"{path}.{name}".lstrip("."), weight.projection) for name in weight.parameters)
+
+    @final
+    @torch.no_grad()
+    def project_(self) -> Self:
+        """Put every weight back into its box, in place: call it after each optimiser step."""
+        parameters = dict(self.named_parameters())
+        for name, box in self.boxes():
+            parameters[name].clamp_(*box)
+        return self
+
+    @final
+    @torch.no_grad()
+    def snapped(self, within: float = float("inf")) -> Self:
+        """A copy whose weights lie on their grid; only those nearer than `within` are moved."""
+        twin = copy.deepcopy(self)
+        for unit, weight in twin._declarations():
+            weight.snap_(unit, within)
+        return twin
+
+    @final
+    def on_grid(self) -> bool:
+        """Whether every weight lies on its grid, up to rounding; False if a weight has no grid."""
+        return all(bool(weight.on_grid(weight.value(*weight.raw(unit))).all()) for unit, weight in self._declarations())
+
+    # -- values --------------------------------------------------------------------------------------------------
+
+    @final
+    def value(self, name: str) -> Tensor:
+        """The value of a weight by name, as the forward pass uses it."""
+        return self.weights[name].value(*self.weights[name].raw(self))
+
+    @final
+    def numbers(self, name: str) -> list[Any]:
+        """A weight as nested lists of plain numbers for `formula`: whole numbers on the grid, floats elsewhere."""
+        label = f"{type(self).__name__}.{name}"
+        if self.runs:
+            raise ValueError(f"{label}: a cohort of runs={self.runs} has no one formula; take one run out: unit[0].")
+        value = self.value(name).detach()
+        if not bool(torch.isfinite(value).all()):
+            raise ValueError(f"{label} holds NaN or infinity, so there is nothing to read; the training diverged.")
+        return self.weights[name].numbers(value)
+
+    @final
+    def __getitem__(self, index: int | tuple[int, ...]) -> Self:
+        """One run out of a cohort, as a layer of its own."""
+        depth = len(index) if isinstance(index, tuple) else 1
+        if depth > len(self.runs):
+            raise IndexError(f"{type(self).__name__} has runs={self.runs}; there is no run {index} to take out.")
+        twin = copy.deepcopy(self)
+        for unit in twin._holders():
+            unit.runs = self.runs[depth:]
+            for name, parameter in unit.named_parameters(recurse=False):
+                unit._parameters[name] = nn.Parameter(parameter.detach()[index].clone())
+        return twin
+
+    __iter__ = None  # a layer is not a list, although a cohort can be indexed
+
+
+def _directly_inside(module: nn.Module) -> Iterator[Weighted]:
+    """The units directly inside a module, through containers that are not units."""
+    for child in module.children():
+        yield from (child,) if isinstance(child, Weighted) else _directly_inside(child)

@@ -1,0 +1,133 @@
+"""The numbers of the papers (spec: modules 1.1-1.27, training tables), written down apart from the code that uses them.
+
+A recipe is data that no equation checks: a slip of a power of ten trains, and trains worse.
+"""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+import nalm
+from nalm.bench.run import plain
+from nalm.core.start import Fan
+from nalm.units import catalogue
+
+RAMP = {"kind": "Ramp", "to": 10, "start": 20_000, "end": 35_000}
+LONG_RAMP = {"kind": "Ramp", "to": 10, "start": 1_000_000, "end": 2_000_000}
+L1 = {"kind": "Staircase", "first": 1e-9, "last": 1e-7}  # times ten every 10,000 steps, which is its default
+SATURATE = {"kind": "Late", "strength": 0.05, "after": 10_000, "error": 1}
+PLAIN = {"rate": 1e-3, "steps": 50_000, "penalties": {}, "norm": None, "value": None, "restart": None}
+
+PUBLISHED = {
+    **dict.fromkeys(("NAC", "MulNAC", "MulNACSigmoid", "NALU", "GNALU", "NLRL", "NSR", "ProductUnit"), PLAIN),
+    **dict.fromkeys(("Quadratic", "Linear", "ReLU", "ReLU6", "MLP", "LSTM"), PLAIN),
+    **{name: PLAIN | {"penalties": {"to_grid": RAMP}} for name in ("NMU", "SNMU", "ScaledNMU")},
+    "NAU": PLAIN | {"penalties": {"to_grid": RAMP | {"to": 0.01}}},
+    "MulNACLinear": PLAIN | {"steps": 5_000_000, "penalties": {"to_grid": LONG_RAMP}},
+    "GatedNAUNMU": PLAIN | {"steps": 5_000_000, "penalties": {"to_grid": LONG_RAMP}},
+    "StochasticGateNMU": PLAIN | {"penalties": {"open_gates": {"kind": "Constant", "value": 0.05}}},
+    **{
+        name: PLAIN | {"penalties": {"saturate": SATURATE}, "value": 0.1, "restart": (10, 5_000, 1.0, 1_000)}
+        for name in ("INAC", "IMNAC", "INALU")
+    },
+    **{name: PLAIN | {"rate": 5e-3, "penalties": {"l1": L1}} for name in ("NPU", "RealNPU")},
+    "ModifiedRealNPU": PLAIN
+    | {
+        "rate": 5e-3,
+        "penalties": {"l1": L1, "to_grid": {"kind": "Ramp", "to": 1, "start": 40_000, "end": 50_000}},
+    },
+    **{name: PLAIN | {"rate": 1, "penalties": {"to_grid": RAMP}} for name in ("NRU", "SeparateSignNRU")},
+    "NMRU": PLAIN | {"rate": 1e-2, "penalties": {"to_grid": RAMP, "gates_to_grid": RAMP | {"to": 1}}, "norm": 1.0},
+}
+
+
+@pytest.mark.parametrize("unit", catalogue().values(), ids=catalogue().keys())
+def test_a_recipe_has_the_published_numbers(unit: type[nalm.Unit]) -> None:
+    recipe, expected = unit.recipe, PUBLISHED[unit.__name__]
+    assert isinstance(recipe.optimiser, nalm.Adam)
+    assert recipe.rate == expected["rate"]
+    assert (recipe.steps, recipe.batch) == (expected["steps"], 128)
+    assert recipe.loss == "mse"
+    assert recipe.gradient_noise == 0
+    assert {name: plain(schedule) for name, schedule in recipe.penalties.items()} == expected["penalties"]
+    assert (recipe.clip.norm, recipe.clip.value) == (expected["norm"], expected["value"])
+    restart = recipe.restart
+    numbers = None if restart is None else (restart.check, restart.memory, restart.error, restart.validate)
+    assert numbers == expected["restart"]
+
+
+FAN = Fan(10, 2)
+XAVIER, NAU_BOUND, HE = (6 / 12) ** 0.5, 0.5, (6 / 10) ** 0.5
+NAC_START = (-2.074248, 2.074248)  # the root of fan * Var = 2, from the public code's bisection
+# The least and the largest value a weight can start with; of a normal start, mean - deviation and mean + deviation.
+STARTS = {
+    **{f"{unit}.{raw}": NAC_START for unit in ("NAC", "MulNAC", "NALU", "GNALU") for raw in ("W_hat", "W_gate")},
+    **{f"{unit}.W_hat": (0.88 - 0.2, 0.88 + 0.2) for unit in ("INAC", "IMNAC")},
+    **{f"{unit}.W_gate": (0.5 - 0.2, 0.5 + 0.2) for unit in ("INAC", "IMNAC")},
+    **{f"{unit}.W": (0.25, 0.75) for unit in ("NMU", "SNMU", "MulNACLinear", "NMRU", "ScaledNMU")},
+    **{f"{unit}.W": (-NAU_BOUND, NAU_BOUND) for unit in ("NAU", "NRU", "SeparateSignNRU", "ModifiedRealNPU")},
+    **{f"{unit}.W": (-XAVIER, XAVIER) for unit in ("NPU", "RealNPU", "ProductUnit", "Linear")},
+    **{f"{unit}.g": (0.5, 0.5) for unit in ("NPU", "RealNPU", "ModifiedRealNPU")},
+    **{f"{unit}.W": (-HE, HE) for unit in ("ReLU", "ReLU6")},
+    **{f"{unit}.G": (-XAVIER, XAVIER) for unit in ("NALU", "GNALU", "GatedNAUNMU")},
+    **{f"Quadratic.{w}": (-XAVIER, XAVIER) for w in ("W1", "W2", "W3")},
+    **{f"Quadratic.{b}": (0, 0) for b in ("b1", "b2", "c")},
+    **{f"{unit}.b": (0, 0) for unit in ("Linear", "ReLU", "ReLU6")},
+    **{f"LSTM.{raw}": (-(0.5**0.5), 0.5**0.5) for raw in "UVb"},
+    "NPU.W_im": (0, 0),
+    "MulNACSigmoid.W_hat": (-((2 / 12) ** 0.5), (2 / 12) ** 0.5),
+    "StochasticGateNMU.mu": (0.5, 0.5),
+    "INALU.g_hat": (-0.2, 0.2),
+    "NLRL.n_hat": (-0.2, 0.2),
+    "NLRL.A": (0.25, 0.75),
+    "NLRL.s_hat": (-0.2, 0.2),
+    **{f"NSR.{raw}": (-1, 1) for raw in ("V1_hat", "V2_hat")},
+    **{f"NSR.{raw}": (-0.5, 0.5) for raw in ("w_sign", "w_zero", "b")},
+}
+NORMAL = ("INAC", "IMNAC", "MulNACSigmoid", "INALU", "NLRL.n", "NLRL.s", "NSR")
+ONE_DEVIATION = 0.8413447460685429  # the share of a normal distribution below mean + deviation
+
+
+def test_weights_start_where_the_papers_say() -> None:
+    found = {}
+    for unit in catalogue().values():
+        for weight in unit.declared.values():
+            for index, raw in enumerate(weight.parameters):
+                start = weight.start[index] if isinstance(weight.start, tuple) else weight.start
+                name = f"{unit.__name__}.{raw}"
+                ends = (1 - ONE_DEVIATION, ONE_DEVIATION) if name.startswith(NORMAL) and name != "NLRL.A" else (0, 1)
+                found[name] = start(torch.tensor(ends, dtype=torch.float64), FAN).tolist()
+    assert set(found) == set(STARTS)
+    for name, ends in found.items():
+        assert ends == pytest.approx(STARTS[name], abs=2e-6), name
+
+
+SIGNS, SELECTION = (-1, 0, 1), (0, 1)
+GRIDS = {
+    **{f"{unit}.W": SIGNS for unit in ("NAC", "MulNAC", "NALU", "GNALU", "INAC", "IMNAC", "NAU", "NRU")},
+    **{f"{unit}.W": SIGNS for unit in ("SeparateSignNRU", "NPU", "RealNPU")},
+    **{f"{unit}.W": SELECTION for unit in ("NMU", "SNMU", "MulNACLinear", "MulNACSigmoid", "NMRU", "ScaledNMU")},
+    **{f"{unit}.g": SELECTION for unit in ("NPU", "RealNPU", "ModifiedRealNPU", "INALU")},
+    **{f"NLRL.{gate}": SELECTION for gate in "nAs"},
+    **{f"NSR.{selector}": SELECTION for selector in ("V1", "V2")},
+    "StochasticGateNMU.mu": SELECTION,
+    "ModifiedRealNPU.W": (-1, 1),
+    "NPU.W_im": (0,),
+    "ProductUnit.W": (-2, -1, 0, 1, 2),
+}
+PROJECTED = {
+    **{f"{unit}.W": (-1, 1) for unit in ("NAU", "NRU", "SeparateSignNRU", "ModifiedRealNPU")},
+    **{f"{unit}.W": (0, 1) for unit in ("NMU", "SNMU", "MulNACLinear", "NMRU", "ScaledNMU")},
+    "ModifiedRealNPU.g": (0, 1),
+    "NLRL.A": (0, 1),
+}
+CLAMPED = {"NAU.W": (-1, 1), **{f"{u}.g": (0, 1) for u in ("NPU", "RealNPU", "ModifiedRealNPU")}}
+CLAMPED["StochasticGateNMU.mu"] = (0, 1)
+
+
+def test_weights_end_and_stay_where_the_papers_say() -> None:
+    declared = {f"{unit.__name__}.{name}": w for unit in catalogue().values() for name, w in unit.declared.items()}
+    assert {name: w.grid for name, w in declared.items() if w.grid} == GRIDS
+    assert {name: w.projection for name, w in declared.items() if w.projection} == PROJECTED
+    assert {name: w.box for name, w in declared.items() if w.keep in ("both", "clamp")} == CLAMPED
