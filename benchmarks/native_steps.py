@@ -9,11 +9,12 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import torch
 
-from tests.native.steps import CLOCK, Case, case, clock_table, copied, gradient_errors
+from nalm.native.examples import CLOCK, Case, case, clock_table, copied, gradient_errors
 
 NAMES = [f"{unit} {n}" for n in (2, 10) for unit in ("NMU", "NAU", "sNMU", "RealNPU", "NALU", "NMRU")]
 TRIALS, TRIAL_SECONDS = 8, 0.1
@@ -34,7 +35,7 @@ def rate(c: Case) -> tuple[float, float]:
     for _ in range(TRIALS):
         while True:
             trial, table = copied(state), clock_table(steps)
-            seconds = cpu_seconds(lambda t=trial, k=table: kernel.run(t, consts, seeds, k, 0))
+            seconds = cpu_seconds(partial(kernel.run, trial, consts, seeds, table, 0))
             best = max(best, len(seeds) * steps / seconds / 1e6)
             if seconds >= TRIAL_SECONDS / 2:
                 break

@@ -77,7 +77,7 @@ def law_table(rows: list[dict[str, str]], keys: Sequence[str]) -> str:
 def summary(rows: list[dict[str, str]], tasks: list[dict[str, str]]) -> str:
     """What a reader wants to know first."""
     ours = [row for row in rows if row["method"] == "nalm"]
-    lines = []
+    lines: list[tuple[object, ...]] = []
     for noise in sorted({row["noise"] for row in ours}, key=float):
         group = [row for row in ours if row["noise"] == noise]
         count, recovered, wrong = counts(group)

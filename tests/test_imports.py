@@ -88,6 +88,7 @@ LADDERS = {
         "contract features rows",
         "emit",
         "kernel",
+        "examples",
     ],
     "nalm.native.rules": [
         "pointwise views",

@@ -18,15 +18,25 @@ STACKS = {
 }
 
 
-@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")  # the exporter's own
+its_own_warnings = pytest.mark.filterwarnings(
+    "ignore::DeprecationWarning", "ignore::FutureWarning", "ignore::torch.jit.TracerWarning", "ignore::UserWarning"
+)
+
+
+@its_own_warnings
 @pytest.mark.parametrize("name", STACKS)
-def test_onnx(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("exporter", ["torch.export", "tracing"])
+def test_onnx(name: str, exporter: str, tmp_path: Path) -> None:
     onnxruntime = pytest.importorskip("onnxruntime")
     pytest.importorskip("onnxscript")
     model = STACKS[name]().eval()
     path = tmp_path / "model.onnx"
-    samples = torch.export.Dim("samples", min=2)
-    torch.onnx.export(model, (inputs(5),), path, dynamo=True, dynamic_shapes=({0: samples},), verbose=False)
+    if exporter == "tracing":  # the older one, dynamo=False
+        axes = {"x": {0: "samples"}}
+        torch.onnx.export(model, (inputs(5),), path, dynamo=False, input_names=["x"], dynamic_axes=axes)
+    else:
+        samples = torch.export.Dim("samples", min=2)
+        torch.onnx.export(model, (inputs(5),), path, dynamo=True, dynamic_shapes=({0: samples},), verbose=False)
     session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
     x = inputs(9)
     (result,) = session.run(None, {session.get_inputs()[0].name: x.numpy()})

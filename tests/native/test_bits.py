@@ -10,7 +10,7 @@ import torch
 
 from nalm.core.uniforms import uniforms
 from nalm.native import compile_step
-from tests.native.steps import case, clock_table, copied
+from nalm.native.examples import case, clock_table, copied
 
 TRIALS = [("NMU 2", 60), ("RealNPU 2", 30), ("sNMU 2", 30), ("two-layer 100", 8)]
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.native.steps import ALL, CLOCK, SMALL, case, clock_table, copied, draw, gradient_errors, one_run
+from nalm.native.examples import ALL, CLOCK, SMALL, case, clock_table, copied, draw, gradient_errors, one_run
 
 
 @pytest.mark.parametrize("name", ALL)

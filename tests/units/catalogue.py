@@ -39,7 +39,7 @@ def fold(runs: tuple[int, ...] = (), seed: object = None) -> nalm.Unit:
 
 
 def foreign(runs: tuple[int, ...] = (), seed: object = None) -> nalm.Unit:
-    return nalm.Foreign(linear, 3, 2, runs, seed=seed)  # type: ignore[arg-type]
+    return nalm.Foreign(linear, 3, 2, runs, seed=seed)
 
 
 def _seeded(unit: nalm.Unit, seed: object) -> nalm.Unit:

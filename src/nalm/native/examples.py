@@ -1,6 +1,7 @@
-"""Training steps of one run, written as plain torch functions: what the compiler is tested on.
+"""Training steps of one run, as a user of the compiler writes them: plain torch functions of plain tensors.
 
-They follow the published units but share no code with the library, so that these tests stand on their own.
+The compiler is tested and measured on them. They follow the published units but share no code with `nalm.units`, so
+that a mistake there cannot hide one here.
 """
 
 from __future__ import annotations
@@ -11,13 +12,15 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from nalm.core.uniforms import Stream, uniforms
-from nalm.native import Kernel, compile_step
+from nalm.native.kernel import Kernel, compile_step
 
 Tensors = dict[str, Tensor]
-Arrays = dict[str, np.ndarray]
+Floats = NDArray[Any]
+Arrays = dict[str, Floats]
 BATCH = 128
 LOW = np.array([-20, -2, -1.2, -0.2, -2, 0.1, 1, 1.1, 10], np.float32)
 HIGH = np.array([-10, -1, -1.1, -0.1, 2, 0.2, 2, 1.2, 20], np.float32)
@@ -80,7 +83,7 @@ class Case:
 
     def data(self, consts: Tensors, draws: Tensors) -> tuple[Tensor, Tensor]:
         x = consts["low"] + (consts["high"] - consts["low"]) * draws["x"]
-        a, b = (consts["masks"] @ x).split(1)
+        a, b = torch.split(consts["masks"] @ x, 1)
         return x, {"mul": a * b, "add": a + b, "div": a / b}[self.operation]
 
     def gradient(self, state: Tensors, consts: Tensors, draws: Tensors, clock: Tensors) -> tuple[Tensors, Tensor]:
@@ -91,7 +94,9 @@ class Case:
             penalty = sum(pull(p[name]) for name in self.boxes) if self.boxes else torch.zeros(())
             return error + clock["penalty"] * penalty, error
 
-        return torch.func.grad(loss, has_aux=True)({name: state[name] for name in self.shapes})
+        parameters = {name: state[name] for name in self.shapes}
+        gradients: tuple[Tensors, Tensor] = torch.func.grad(loss, has_aux=True)(parameters)
+        return gradients
 
     def step(self, state: Tensors, consts: Tensors, draws: Tensors, clock: Tensors) -> tuple[Tensors, Tensors]:
         """Gradient, Adam, projection."""
@@ -118,7 +123,7 @@ class Case:
         own = {"noise": (int(Stream.NOISE), (self.inputs, samples))} if self.noise else {}
         return {"x": (int(Stream.TRAIN), (self.inputs, samples)), **own}
 
-    def arrays(self, seeds: int) -> tuple[Arrays, Arrays, np.ndarray]:
+    def arrays(self, seeds: int) -> tuple[Arrays, Arrays, Floats]:
         """State with the optimiser's slots, consts and seeds of `seeds` x 9 runs."""
         runs, rng = 9 * seeds, np.random.default_rng(0)
         spread = 0.1 if self.inputs > 50 else 1.0
@@ -171,7 +176,7 @@ SMALL = ["NMU 2", "NAU 2", "sNMU 2", "RealNPU 2", "NALU 2", "NMRU 2", "NMU 10", 
 ALL = [*SMALL, "NAU 100", "two-layer 100"]
 
 
-def clock_table(steps: int, first: int = 0) -> np.ndarray:
+def clock_table(steps: int, first: int = 0) -> Floats:
     """Penalty strength and Adam's bias corrections."""
     t = np.arange(first + 1, first + steps + 1, dtype=np.float64)
     columns = [np.clip(t / 100, 0, 1) * 0.1, 1 / (1 - 0.9**t), 1 / (1 - 0.999**t)]
@@ -190,7 +195,7 @@ def draw(draws: dict[str, tuple[int, tuple[int, ...]]], seed: int, step: int) ->
     return {name: uniforms(seed, stream, step, shape) for name, (stream, shape) in draws.items()}
 
 
-def gradient_errors(c: Case) -> tuple[np.ndarray, np.ndarray]:
+def gradient_errors(c: Case) -> tuple[Floats, Floats]:
     """Largest error of the compiled and of torch's float32 gradient, each relative to the float64 one, per run."""
     state, consts, seeds = c.arrays(2)
     gradients = {n: state[n] for n in c.shapes}
