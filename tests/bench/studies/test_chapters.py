@@ -127,5 +127,5 @@ def test_scaling_statistics_are_those_of_the_range(column: str) -> None:
 
 
 def test_a_scale_without_spread_is_refused() -> None:
-    with pytest.raises(ValueError, match="before has the spread 0"):
+    with pytest.raises(ValueError, match=r"before is \(1, 0\); it needs .* spread > 0"):
         ScaledNMU(2, 1, before=(1, 0))
