@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from nalm.solver import Status, monomial_times_form, product_with_factors, solve, sum_of_products, tree_search
+from nalm.solver import Status, alone, solve
 from tests.solver.data import NINE_RANGES, float32
 
 COMPOSITIONS = {
@@ -73,7 +73,7 @@ def test_real_constants_are_found_and_never_called_exact(formula, constants):
     X = np.random.default_rng(0).uniform(1.1, 1.2, (256, formula.__code__.co_argcount))
     solution, _, _ = solved(formula, X)
     assert solution.status is Status.REAL
-    assert sorted(abs(value) for value, _ in solution.evidence.constants) == pytest.approx(constants, rel=1e-5)
+    assert sorted(abs(constant.value) for constant in solution.evidence.constants) == pytest.approx(constants, rel=1e-5)
     assert solution.unit is None
 
 
@@ -103,18 +103,18 @@ def test_random_trees_are_recovered(leaves):
 
 
 @pytest.mark.parametrize(
-    ("search", "formula", "columns"),
+    ("shape", "formula", "columns"),
     [
-        (sum_of_products, lambda a, b, c, d: a * b + c / d - b * d**2, 4),
-        (monomial_times_form, lambda m, a, b, c: m * (a**2 + b**2 - 2 * a * b + c**2), 4),
-        (product_with_factors, lambda x, u, c, t: (x - u * t) / np.sqrt(1 - u**2 / (3 * c) ** 2) * c, 4),
-        (tree_search, lambda a, b, c: a / (b + c) - b, 3),
+        ("sum of products", lambda a, b, c, d: a * b + c / d - b * d**2, 4),
+        ("monomial times a form", lambda m, a, b, c: m * (a**2 + b**2 - 2 * a * b + c**2), 4),
+        ("product with factors", lambda x, u, c, t: (x - u * t) / np.sqrt(1 - u**2 / (3 * c) ** 2) * c, 4),
+        ("tree to 6 leaves", lambda a, b, c: a / (b + c) - b, 3),
     ],
 )
-def test_each_shape_can_be_used_alone(search, formula, columns):
+def test_each_shape_can_be_used_alone(shape, formula, columns):
     X = np.random.default_rng(0).uniform(1, 2, (200, columns))
-    found = search(float32(X), float32(formula(*X.T)))
-    if search is product_with_factors:  # 9 c^2 - u^2 is no small tree, so this one must be refused
+    found = alone(shape, float32(X), float32(formula(*X.T)))
+    if shape == "product with factors":  # 9 c^2 - u^2 is no small tree, so this one must be refused
         assert not found or not found.found
     else:
         assert found.status is Status.EXACT

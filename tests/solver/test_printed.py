@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from nalm.solver import Status, solve
-from nalm.solver.printed import as_printed
-from nalm.solver.problem import Problem
+from nalm.solver.data.problem import Problem
+from nalm.solver.verdict.print import as_printed
 
 Table = np.ndarray
 

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from nalm.solver import Status, solve
-from nalm.solver.algebra.formula import ONE, Input, product, total
-from nalm.solver.problem import checked
+from nalm.solver.data.problem import checked
+from nalm.solver.formula.algebra import ONE, Input, product, total
 from nalm.solver.verdict.certainty import spread_elsewhere
-from nalm.solver.verdict.judge import judge, rational
+from nalm.solver.verdict.judge import judge
+from nalm.solver.verdict.refine import rational
 from tests.solver.data import float32
 from tests.solver.targets import KINDS, RANGES, right
 
@@ -46,7 +47,7 @@ def test_a_pade_approximation_of_cosh_is_not_called_exact():
     pade = product([(total([(Fraction(-2), ONE), (Fraction(1), product([(below, -1)]))]), Fraction(1, 2))])
     problem = checked(X, y)
     assert problem.backward_error(pade) < 1
-    assert "pin down" in judge(problem, pade, "by hand").doubt
+    assert "pin down" in judge(problem, pade, "by hand").reasons[0]
     assert solve(X, y, effort="quick").status not in CLAIMS
 
 

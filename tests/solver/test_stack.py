@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import nalm
 from nalm.solver import Status, solve
-from nalm.solver.algebra.calculus import evaluate
+from nalm.solver.formula.calculus import evaluate
 from tests.solver.data import float32
 
 RNG = np.random.default_rng(0)

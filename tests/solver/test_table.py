@@ -9,9 +9,10 @@ import typer
 from typer.testing import CliRunner
 
 from nalm.cli import main
+from nalm.cli.solve import solve_command
 from nalm.solver import solve
-from nalm.solver.command import solve_command
-from nalm.solver.table import candidate_text, identifiers, python_function, read_table
+from nalm.solver.data.files import read_table
+from nalm.solver.show import candidate_text, identifiers, python_function
 
 X = np.random.default_rng(0).uniform(1, 2, (50, 3))
 NAMES = ["mass (kg)", "lambda", "t"]

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from nalm.solver import Status, product_of_sums, solve, sum_of_inputs
-from nalm.solver.shapes.linear import parity, snap
+from nalm.solver import Status, alone, solve
+from nalm.solver.shapes.linear import snap
+from nalm.solver.shapes.parity import parity
 from tests.solver.data import DISTRIBUTIONS, NINE_RANGES, OPERATIONS, float32, two_layer
 
 
@@ -35,7 +36,7 @@ def test_three_sums_of_zero_mean_inputs_need_and_get_a_spectral_start():
     rng = np.random.default_rng(0)
     X = rng.uniform(-2, 2, (1024, 30))
     y = X[:, :8].sum(1) * X[:, 8:16].sum(1) * X[:, 12:22].sum(1)
-    found = product_of_sums(float32(X), float32(y), k=3)
+    found = alone("product of 3 sums", float32(X), float32(y))
     assert found is not None
     assert found.status is Status.EXACT
 
@@ -45,10 +46,10 @@ def test_sums_from_fewer_rows_than_columns(rows, selected):
     rng = np.random.default_rng(rows)
     X = float32(rng.uniform(1, 2, (rows, 100)))
     chosen = rng.choice(100, selected, replace=False)
-    found = sum_of_inputs(X, float32(X[:, chosen].sum(1)))
+    found = alone("sum", X, float32(X[:, chosen].sum(1)))
     assert found is not None
     assert found.status is Status.EXACT
-    assert {i for _, term in found.formula.terms for i in [term.index]} == set(chosen)
+    assert {i for _, term in found.candidate.formula.terms for i in [term.index]} == set(chosen)
 
 
 def test_zeros_in_the_inputs_do_not_hide_a_product():

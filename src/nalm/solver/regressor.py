@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from nalm.solver.problem import FEWEST_ROWS, column_names
+from nalm.solver.data.columns import column_names
+from nalm.solver.settings import SETTINGS
+from nalm.solver.show import candidate_text
 from nalm.solver.solution import Solution
 from nalm.solver.solve import solve
-from nalm.solver.table import candidate_text
 
 
 class NotExactWarning(UserWarning):
@@ -54,7 +55,7 @@ class ArithmeticRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         named = getattr(X, "columns", None)
         names = None if named is None else column_names(X, None, len(named))
         table, target = validate_data(
-            self, X, y, dtype=np.float64, multi_output=True, y_numeric=True, ensure_min_samples=FEWEST_ROWS,
+            self, X, y, dtype=np.float64, multi_output=True, y_numeric=True, ensure_min_samples=SETTINGS.fewest_rows,
             ensure_all_finite=False,
         )  # fmt: skip
         columns = np.asarray(target, dtype=np.float64).reshape(len(target), -1)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nalm.solver.algebra.calculus import Array, evaluate
-from nalm.solver.algebra.notation import neat, to_sympy
-from nalm.solver.verdict.judge import Candidate, Status
+from nalm.solver.formula.calculus import Array, evaluate
+from nalm.solver.formula.notation import neat, to_sympy
+from nalm.solver.verdict.candidate import Candidate, Fitted, Status, Verdict
 
 if TYPE_CHECKING:
     from nalm.core.reading import Expression
@@ -32,7 +32,7 @@ class Evidence:
     backward_error: float
     samples: int
     noise: float
-    constants: tuple[tuple[float, float], ...] = ()
+    constants: tuple[Fitted, ...] = ()
     notes: tuple[str, ...] = ()
 
 
@@ -44,13 +44,20 @@ class Solution:
     formula is only the best approximation among the shapes that were tried: it never means that no law exists.
     """
 
-    chosen: Candidate
-    status: Status
+    verdict: Verdict
     evidence: Evidence
     names: tuple[str, ...]
-    tried: tuple[Candidate, ...] = field(repr=False)
+    tried: tuple[Verdict, ...] = field(repr=False)
     unit: Unit | None = field(repr=False)
     seconds: float
+
+    @property
+    def chosen(self) -> Candidate:
+        return self.verdict.candidate
+
+    @property
+    def status(self) -> Status:
+        return self.verdict.status
 
     @property
     def exact(self) -> bool:
@@ -63,19 +70,18 @@ class Solution:
 
     @property
     def candidates(self) -> list[dict[str, Any]]:
-        """The best of what was tried, one row for each complexity and the chosen one marked, simplest first."""
-        rows = pareto([*self.tried, self.chosen])
+        """The best of what was tried, one entry for each complexity and the chosen one marked, simplest first."""
         return [
             {
-                "chosen": row is self.chosen,
-                "formula": str(expression_of(row, self.names)),
-                "shape": row.shape,
-                "complexity": row.complexity,
-                "relative_error": row.relative_error,
-                "backward_error": row.backward_error,
-                "status": str(self.status if row is self.chosen else row.status),
+                "chosen": verdict is self.verdict,
+                "formula": str(expression_of(verdict.candidate, self.names)),
+                "shape": verdict.candidate.shape,
+                "complexity": verdict.candidate.complexity,
+                "relative_error": verdict.candidate.relative_error,
+                "backward_error": verdict.candidate.backward_error,
+                "status": str(verdict.status),
             }
-            for row in rows
+            for verdict in pareto(self.tried, self.verdict)
         ]
 
     def predict(self, X: Any) -> Array:
@@ -100,15 +106,14 @@ def expression_of(candidate: Candidate, names: Sequence[str], unit: Unit | None 
     return Expression((neat(to_sympy(candidate.formula, symbols)),), symbols, not candidate.constants, unit)
 
 
-def pareto(tried: Sequence[Candidate], most: int = 12) -> list[Candidate]:
-    """The candidates no simpler one beats, plus the last given, simplest first."""
-    kept: list[Candidate] = []
+def pareto(tried: Sequence[Verdict], chosen: Verdict, most: int = 12) -> list[Verdict]:
+    """The candidates that no simpler one beats, each formula once, and the chosen one; simplest first."""
+    kept: list[Verdict] = []
     least = float("inf")
-    for candidate in sorted(tried, key=lambda c: (c.complexity, c.relative_error)):
-        if candidate.relative_error < least or candidate is tried[-1]:
-            if candidate is not tried[-1] and any(candidate.formula == k.formula for k in kept):
-                continue
-            kept.append(candidate)
-            least = min(least, candidate.relative_error)
-    unique = [c for c in kept if c is tried[-1] or c.formula != tried[-1].formula]
-    return unique if len(unique) <= most else [*unique[: most - 1], unique[-1]]
+    for verdict in sorted([*tried, chosen], key=lambda v: (v.candidate.complexity, v.candidate.relative_error)):
+        candidate = verdict.candidate
+        new = candidate.formula not in {chosen.candidate.formula, *(v.candidate.formula for v in kept)}
+        if verdict is chosen or (candidate.relative_error < least and new):
+            kept.append(verdict)
+        least = min(least, candidate.relative_error)
+    return kept if len(kept) <= most else [*kept[: most - 1], kept[-1]]

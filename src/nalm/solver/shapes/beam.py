@@ -2,37 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nalm.solver.algebra.calculus import Array
-from nalm.solver.algebra.formula import Formula
-from nalm.solver.problem import Problem
+from nalm.solver.data.problem import Problem
+from nalm.solver.formula.algebra import Formula
+from nalm.solver.formula.calculus import Array
+from nalm.solver.settings import SETTINGS
 from nalm.solver.shapes.combine import combinations
-from nalm.solver.shapes.link import Link
-
-SMALLEST_DETERMINANT = 1e-11
-MOST_ROWS = 256
-BLOCK = 256
-MOST_TRIED = 30
-"""On a narrow range very many sums come close; only the closest are worth a verdict."""
+from nalm.solver.shapes.power import TargetPower
+from nalm.solver.shapes.shape import Groups
 
 Supports = NDArray[np.int64]
 
 
 def sparse_sums(
-    problem: Problem, features: Sequence[Formula], values: Array, link: Link, terms: int, width: int
-) -> Iterator[Formula | None]:
+    problem: Problem, features: Sequence[Formula], values: Array, target_power: TargetPower, terms: int, width: int
+) -> Groups:
     """Formulas with `y ** power = sum of at most `terms` features`, fewest terms first.
 
     Args:
         values: the features at the rows, `(n, m)`.
         width: how many sums of each length are kept.
     """
-    rows = slice(0, MOST_ROWS)
-    weights, target = link.weights(problem.y), link.target(problem.y)
+    rows = slice(0, SETTINGS.beam_rows)
+    weights, target = target_power.weights(problem.y), target_power.target(problem.y)
     with np.errstate(all="ignore"):
         A = values[rows] * weights[rows, None]
         length = np.linalg.norm(A, axis=0)
@@ -47,13 +43,12 @@ def sparse_sums(
         if size > len(usable) or size + 2 > len(b):
             return
         supports, errors = beam.lengthened(size, width)
-        for support in supports[errors < close][:MOST_TRIED]:
-            chosen = usable[support]
-            yield from (
-                link.formula(formula, problem.y)
-                for formula in combinations([features[i] for i in chosen], values[:, chosen], target, weights)
-            )
-        yield None
+        near = (usable[support] for support in supports[errors < close][: SETTINGS.beam_tried])
+        yield (
+            target_power.formula(formula, problem.y)
+            for chosen in near
+            for formula in combinations([features[i] for i in chosen], values[:, chosen], target, weights)
+        )
 
 
 class Beam:
@@ -82,16 +77,16 @@ class Beam:
         """All pairs, a block of rows at a time: what two columns explain follows from the Gram matrix alone."""
         along = self.A.T @ self.b
         pairs, scores = [], []
-        for start in range(0, len(along), BLOCK):
-            block = along[start : start + BLOCK, None]
-            gram = self.A[:, start : start + BLOCK].T @ self.A[:, start:]
+        for start in range(0, len(along), SETTINGS.beam_block):
+            block = along[start : start + SETTINGS.beam_block, None]
+            gram = self.A[:, start : start + SETTINGS.beam_block].T @ self.A[:, start:]
             determinant = 1 - gram**2
             gram *= along[start:]
             gram *= -2 * block
             gram += block**2 + along[start:] ** 2
             with np.errstate(all="ignore"):
                 gram /= determinant  # now the share of the target that each pair explains
-            gram[determinant <= SMALLEST_DETERMINANT] = -1
+            gram[determinant <= SETTINGS.smallest_determinant] = -1
             gram[np.tril_indices(len(gram), 0, gram.shape[1])] = -1
             best = _largest(gram.ravel(), width)
             pairs.append(np.stack(np.unravel_index(best, gram.shape), axis=1) + start)
@@ -106,7 +101,7 @@ class Beam:
         remaining = 1 - np.sum(onto**2, axis=1)
         with np.errstate(all="ignore"):
             gains = (left @ self.A) ** 2 / remaining / np.maximum(np.sum(left**2, axis=1), 1e-30)[:, None]
-        gains[~(remaining > SMALLEST_DETERMINANT)] = -1
+        gains[~(remaining > SETTINGS.smallest_determinant)] = -1
         # What matters is the error left: rank by the squared error of the longer sum.
         error = np.sum(left**2, axis=1)[:, None] * (1 - gains)
         error[gains < 0] = np.inf

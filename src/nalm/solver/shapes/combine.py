@@ -8,22 +8,20 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from nalm.solver.algebra.calculus import Array
-from nalm.solver.algebra.formula import Formula, Number, Sum, total
+from nalm.solver.formula.algebra import Formula, Number, WeightedSum, total
+from nalm.solver.formula.calculus import Array
+from nalm.solver.settings import SETTINGS
 from nalm.solver.shapes.linear import least_squares, snap
 
-LARGEST_WEIGHT = 1000
-NEGLIGIBLE = 1e-5
 
-
-def combinations(features: Sequence[Formula], values: Array, target: Array, rows: Array) -> Iterator[Formula]:
+def combinations(features: Sequence[Formula], values: Array, target: Array, row_weights: Array) -> Iterator[Formula]:
     """Formulas `sum(c_j * feature_j)` near `target`: whole and half coefficients, one real factor, free real ones.
 
     Args:
         features: m formulas; `values` `(n, m)` are theirs at the rows.
-        rows: weights of the rows, `(n,)`.
+        row_weights: weights of the rows, `(n,)`.
     """
-    A, b = values * rows[:, None], target * rows
+    A, b = values * row_weights[:, None], target * row_weights
     if not (np.isfinite(A).all() and np.isfinite(b).all()) or len(A) < A.shape[1]:
         return
     fitted = least_squares(A, b)
@@ -59,7 +57,9 @@ def _significant(A: Array, b: Array, fitted: Array) -> NDArray[np.bool_]:
     unit, share = A / scale, fitted * (scale / height)  # magnitudes of 1e±300 have no squares
     noise = np.linalg.norm(b / height - unit @ share) / np.sqrt(max(len(A) - len(share), 1))
     spread = noise * np.sqrt(np.maximum(np.diag(np.linalg.pinv(unit.T @ unit)), 0))
-    return np.asarray((np.abs(share) > NEGLIGIBLE * np.max(np.abs(share))) & (np.abs(share) > 4 * spread))
+    return np.asarray(
+        (np.abs(share) > SETTINGS.negligible_weight * np.max(np.abs(share))) & (np.abs(share) > 4 * spread)
+    )
 
 
 def grid_sum(features: Sequence[Formula], weights: Array) -> Formula:
@@ -68,7 +68,9 @@ def grid_sum(features: Sequence[Formula], weights: Array) -> Formula:
 
 def _plausible(A: Array, b: Array, weights: Array) -> bool:
     """Cheap filter before verification: nearly all of the target is explained and no weight is wild."""
-    if not np.all(np.isfinite(weights)) or (np.max(np.abs(weights)) > LARGEST_WEIGHT and np.all(weights % 0.5 == 0)):
+    if not np.all(np.isfinite(weights)) or (
+        np.max(np.abs(weights)) > SETTINGS.largest_weight and np.all(weights % 0.5 == 0)
+    ):
         return False
     height = np.max(np.abs(b)) or 1.0
     return float(np.linalg.norm((A @ weights - b) / height)) < 0.05 * float(np.linalg.norm(b / height))
@@ -82,7 +84,7 @@ def _with_factor(features: Sequence[Formula], fitted: Array) -> Iterator[Formula
             ratios = [w / scale for w, _ in chosen]
             if all(abs(r - round(r)) < 1e-3 * abs(r) and abs(r) < 50 for r in ratios):
                 grid = total((Fraction(round(r)), f) for r, (_, f) in zip(ratios, chosen, strict=True))
-                yield Sum(((scale, grid),))
+                yield WeightedSum(((scale, grid),))
                 break
     if len(chosen) <= 12:
         real: list[tuple[Number, Formula]] = list(chosen)

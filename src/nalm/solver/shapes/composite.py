@@ -17,19 +17,16 @@ from typing import Any
 
 import numpy as np
 
-from nalm.solver.algebra.calculus import Array, evaluate
-from nalm.solver.algebra.formula import ONE, Formula, Input, Sum, inputs, product, total
-from nalm.solver.problem import Problem
+from nalm.solver.data.problem import Problem
+from nalm.solver.formula.algebra import ONE, Formula, Input, WeightedSum, inputs, product, total
+from nalm.solver.formula.calculus import Array, Indices, evaluate
+from nalm.solver.settings import SETTINGS
 from nalm.solver.shapes.beam import Beam
 from nalm.solver.shapes.combine import combinations
 from nalm.solver.shapes.linear import least_squares
-from nalm.solver.trees.forest import Forest, Indices
-from nalm.solver.trees.search import probe_rows
-
-MOST_TREES = 3000
-CLOSE = 1e-4
-ROUNDED = 5e-6
-WIDTH = 24
+from nalm.solver.shapes.shape import Groups
+from nalm.solver.shapes.trees.forest import Forest
+from nalm.solver.shapes.trees.search import probe_rows
 
 
 class SmallTrees(Sequence[Formula]):
@@ -48,7 +45,9 @@ class SmallTrees(Sequence[Formula]):
         self._forest = Forest(problem.X[:, columns], columns)
         self._forest.grow()
         self._forest.grow()
-        listed = np.concatenate([level.values for level in self._forest.levels])[: MOST_TREES - len(self._binomials)]
+        listed = np.concatenate([level.values for level in self._forest.levels])[
+            : SETTINGS.most_small_trees - len(self._binomials)
+        ]
         self.values = np.column_stack([*(evaluate(f, problem.X) for f in self._binomials), listed.T])
 
     def __len__(self) -> int:
@@ -69,8 +68,12 @@ def small_trees(problem: Problem, columns: Indices) -> SmallTrees:
     return _small_trees(problem, tuple(columns.tolist()))
 
 
-def product_with_factors(problem: Problem, columns: Indices, factors: int = 2) -> Iterator[Formula | None]:
+def product_with_factors(problem: Problem, columns: Indices, factors: int = 2) -> Groups:
     """Formulas `c * prod(x_i ** e_i) * u ** f * v ** g` with small trees u, v."""
+    yield _products(problem, columns, factors)
+
+
+def _products(problem: Problem, columns: Indices, factors: int) -> Iterator[Formula]:
     if np.any(problem.y == 0) or np.any(problem.X == 0) or problem.rows < problem.columns + 8:
         return
     trees = small_trees(problem, columns)
@@ -82,13 +85,12 @@ def product_with_factors(problem: Problem, columns: Indices, factors: int = 2) -
     # Differences of nearly equal inputs lose their digits, so the half of the rows with the widest gaps is used.
     sharp = probe_rows(problem.X[:, columns], max(problem.rows // 2, problem.columns + 8))
     logs, base, target = logs[sharp], base[sharp], target[sharp]
-    for support in _supports(base, logs, target, factors, max(CLOSE, 3 * problem.blur)):
+    for support in _supports(base, logs, target, factors, max(SETTINGS.close, 3 * problem.blur)):
         fitted = least_squares(np.column_stack([logs[:, support], base]), target)
         if np.all(np.isfinite(fitted)):
             # A root needs its tree the right way round.
             upright = [_negated(trees[i]) if np.all(values[:, i] < 0) else trees[i] for i in support]
             yield from _powers(problem, upright, fitted)
-    yield None
 
 
 def _negated(formula: Formula) -> Formula:
@@ -103,26 +105,29 @@ def _powers(problem: Problem, trees: list[Formula], fitted: Array) -> Iterator[F
     body = product((b, Fraction(float(e))) for b, e in zip(bodies, halves, strict=True) if e)
     ratio = problem.y / evaluate(body, problem.X)
     if np.all(np.isfinite(ratio)) and np.median(ratio) != 0:
-        yield Sum(((float(np.median(ratio)), body),))
+        yield WeightedSum(((float(np.median(ratio)), body),))
 
 
-def sum_with_trees(problem: Problem, columns: Indices, terms: int = 2) -> Iterator[Formula | None]:
+def sum_with_trees(problem: Problem, columns: Indices, terms: int = 2) -> Groups:
     """Formulas `sum(w_i * x_i) + c + a * u + b * v` with small trees u, v."""
+    yield _sums(problem, columns, terms)
+
+
+def _sums(problem: Problem, columns: Indices, terms: int) -> Iterator[Formula]:
     if problem.rows < problem.columns + 8:
         return
     trees = small_trees(problem, columns)
     values = trees.values
     base = np.column_stack([problem.X, np.ones(problem.rows)])
     linear: list[Formula] = [*(Input(i) for i in range(problem.columns)), ONE]
-    rounded = ROUNDED * float(np.sqrt(np.mean(problem.y**2)))
-    for support in _supports(base, values, problem.y, terms, max(CLOSE, 3 * problem.blur), rounded):
+    rounded = SETTINGS.rounded * float(np.sqrt(np.mean(problem.y**2)))
+    for support in _supports(base, values, problem.y, terms, max(SETTINGS.close, 3 * problem.blur), rounded):
         features = [*(trees[i] for i in support), *linear]
         yield from combinations(features, np.column_stack([values[:, support], base]), problem.y, np.ones(problem.rows))
-    yield None
 
 
 def _supports(
-    base: Array, features: Array, target: Array, most: int, close: float, rounded: float = ROUNDED
+    base: Array, features: Array, target: Array, most: int, close: float, rounded: float = SETTINGS.rounded
 ) -> Iterator[Indices]:
     """Sets of up to `most` features that, with the base, explain the target up to what rounding did to it."""
     basis = np.linalg.qr(base)[0]
@@ -137,7 +142,7 @@ def _supports(
         return
     beam = Beam(left[:, usable] / fresh[usable], rest / height)
     for size in range(1, most + 1):
-        supports, errors = beam.lengthened(size, WIDTH)
+        supports, errors = beam.lengthened(size, SETTINGS.pairs_kept)
         # Narrow ranges leave little to explain, so the bar also allows for what rounding leaves in the target.
         bar = max(close, rounded * float(np.sqrt(len(target)) / height))
         yield from (usable[support] for support in supports[errors < bar])

@@ -12,35 +12,34 @@ from fractions import Fraction
 
 import numpy as np
 
-from nalm.solver.algebra.calculus import Array
-from nalm.solver.algebra.formula import ONE, Formula, Input, Number, Sum, product, total
-from nalm.solver.problem import Problem
-from nalm.solver.shapes.link import IDENTITY, Link
+from nalm.solver.data.problem import Problem
+from nalm.solver.formula.algebra import ONE, Formula, Input, Number, WeightedSum, product, total
+from nalm.solver.formula.calculus import Array
+from nalm.solver.settings import SETTINGS
 from nalm.solver.shapes.marquardt import balanced, minimise
-
-AFFINE_COLUMNS = 20
-"""Up to this many inputs the factors may also hold a constant."""
-
-FREE_REAL = 3
+from nalm.solver.shapes.power import IDENTITY, TargetPower
+from nalm.solver.shapes.shape import Groups
 
 
-def product_of_sums(problem: Problem, k: int = 2, starts: int = 8, affine: bool = False) -> Iterator[Formula | None]:
+def product_of_sums(problem: Problem, k: int = 2, starts: int = 8, affine: bool = False) -> Groups:
     """Formulas `prod_k(sum_i(w_ki * x_i))` of the target and its reciprocal; `affine` adds a constant to each sum."""
     table, terms = _table(problem, affine)
     if len(table) < 2 * table.shape[1] * (k if k < 3 else 1) + 4:
         return
-    for link in (IDENTITY, Link(-1)):
-        if not link.usable(problem.y):
+    for target_power in (IDENTITY, TargetPower(-1)):
+        if not target_power.usable(problem.y):
             continue
-        fit = _Whitened(table, link.target(problem.y), link.weights(problem.y))
+        fit = _Whitened(table, target_power.target(problem.y), target_power.weights(problem.y))
         for weights in fit.solutions(k, starts, problem.seed):
-            for formula in _read(weights, terms):
-                yield link.formula(formula, problem.y)
-            yield None
+            yield (target_power.formula(formula, problem.y) for formula in _read(weights, terms))
 
 
-def quotient_of_sums(problem: Problem, affine: bool = False) -> Iterator[Formula]:
+def quotient_of_sums(problem: Problem, affine: bool = False) -> Groups:
     """Formulas `sum(a_i * x_i) / sum(b_i * x_i)` from the last right singular vector of `[X, -y X]`."""
+    yield _quotients(problem, affine)
+
+
+def _quotients(problem: Problem, affine: bool) -> Iterator[Formula]:
     table, terms = _table(problem, affine)
     columns = table.shape[1]
     if len(table) < 2 * columns + 4:
@@ -75,11 +74,11 @@ def _whiten(table: Array) -> tuple[Array, Array]:
 class _Whitened:
     """One target in whitened coordinates, ready for fits with any number of factors."""
 
-    def __init__(self, table: Array, target: Array, rows: Array) -> None:
+    def __init__(self, table: Array, target: Array, row_weights: Array) -> None:
         self.features, self.triangle = _whiten(table)
         self.height = float(np.max(np.abs(target))) or 1.0
         self.target = target / self.height
-        self.rows = rows
+        self.row_weights = row_weights
 
     def solutions(self, k: int, starts: int, seed: int) -> Iterator[Array]:
         """Weights `(k, d)` of converged fits; for k >= 3 the last of the starts is spectral."""
@@ -88,7 +87,7 @@ class _Whitened:
             start = self._aligned(self._raw_start(k, rng))
             if k > 2 and attempt == starts - 1:
                 start = self._spectral_start(k, rng, start)
-            factors, error = minimise(self.features, self.target, self.rows, start)
+            factors, error = minimise(self.features, self.target, self.row_weights, start)
             if error < 1e-3:
                 weights: Array = np.asarray(np.linalg.lstsq(self.triangle, factors.T, rcond=None)[0].T, np.float64)
                 weights[0] *= self.height
@@ -120,10 +119,12 @@ class _Whitened:
         basis = vectors[:, np.argsort(-np.abs(values))[:k]]
         inner = _Whitened.__new__(_Whitened)
         inner.features, inner.triangle = self.features @ basis, np.eye(k)
-        inner.target, inner.rows, inner.height = self.target, self.rows, 1.0
+        inner.target, inner.row_weights, inner.height = self.target, self.row_weights, 1.0
         best, least = otherwise, np.inf
         for _ in range(20):
-            factors, error = minimise(inner.features, inner.target, inner.rows, inner._aligned(rng.normal(size=(k, k))))
+            factors, error = minimise(
+                inner.features, inner.target, inner.row_weights, inner._aligned(rng.normal(size=(k, k)))
+            )
             if error < least:
                 best, least = factors @ basis.T, error
             if least < 0.1:
@@ -172,6 +173,6 @@ def _assembled(
                 chosen.append((float(weight), term))
                 real += 1
         sums.append(total(chosen))
-    if real <= FREE_REAL and all(isinstance(s, Sum | Input) or s == ONE for s in sums):
+    if real <= SETTINGS.real_in_sums and all(isinstance(s, WeightedSum | Input) or s == ONE for s in sums):
         body = product((s, e) for s, e in zip(sums, exponents, strict=True))
-        yield Sum(((scale, body),))
+        yield WeightedSum(((scale, body),))

@@ -8,33 +8,35 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
+from itertools import chain
 from itertools import combinations as subsets
 from itertools import product as every
 
 import numpy as np
 
-from nalm.solver.algebra.calculus import Array
-from nalm.solver.algebra.formula import ONE, Formula, Input, product
-from nalm.solver.problem import Problem
+from nalm.solver.data.problem import Problem
+from nalm.solver.formula.algebra import ONE, Formula, Input, product
+from nalm.solver.formula.calculus import Array, Indices
+from nalm.solver.settings import SETTINGS
 from nalm.solver.shapes.combine import combinations
-from nalm.solver.shapes.link import usable_links
-from nalm.solver.trees.forest import Indices
+from nalm.solver.shapes.power import usable_powers
+from nalm.solver.shapes.shape import Groups
 
 MOST_PEELED = 3
 PEELS = (-1.0, 1.0)
-CLOSE = 1e-4
 
 
-def monomial_times_form(problem: Problem, columns: Indices, peeled: int = MOST_PEELED) -> Iterator[Formula | None]:
+def monomial_times_form(problem: Problem, columns: Indices, peeled: int = MOST_PEELED) -> Groups:
     """Formulas with up to `peeled` inputs in front of a form over the other columns."""
     for count in range(peeled + 1):
         for chosen in subsets([int(i) for i in columns], count):
             if np.any(problem.X[:, list(chosen)] == 0):
                 continue
             rest = [int(i) for i in columns if int(i) not in chosen]
-            for features, values in _forms(problem, rest, plain=count > 0):
-                yield from _fronts(problem, chosen, features, values)
-            yield None
+            yield chain.from_iterable(
+                _fronts(problem, chosen, features, values)
+                for features, values in _forms(problem, rest, plain=count > 0)
+            )
 
 
 def _fronts(problem: Problem, chosen: tuple[int, ...], features: list[Formula], values: Array) -> Iterator[Formula]:
@@ -42,14 +44,18 @@ def _fronts(problem: Problem, chosen: tuple[int, ...], features: list[Formula], 
     signs = list(every(PEELS, repeat=len(chosen)))
     fronts = [np.prod([problem.X[:, i] ** e for i, e in zip(chosen, s, strict=True)], axis=0) for s in signs]
     fronts = [np.broadcast_to(front, problem.y.shape) for front in fronts]
-    ways = [(link, s, front) for link in usable_links(problem) for s, front in zip(signs, fronts, strict=True)]
-    targets = np.stack([link.target(problem.y) * front for link, _, front in ways], axis=1)
-    for k in _explained(values, targets, max(CLOSE, 3 * problem.blur)):
-        link, exponents, front = ways[k]
-        rows = link.weights(problem.y) / np.abs(front)
-        for form in combinations(features, values, targets[:, k], rows / np.max(rows)):
+    ways = [
+        (target_power, s, front)
+        for target_power in usable_powers(problem)
+        for s, front in zip(signs, fronts, strict=True)
+    ]
+    targets = np.stack([target_power.target(problem.y) * front for target_power, _, front in ways], axis=1)
+    for k in _explained(values, targets, max(SETTINGS.close, 3 * problem.blur)):
+        target_power, exponents, front = ways[k]
+        weights = target_power.weights(problem.y) / np.abs(front)
+        for form in combinations(features, values, targets[:, k], weights / np.max(weights)):
             whole = product([(form, 1), *((Input(i), int(-e)) for i, e in zip(chosen, exponents, strict=True))])
-            yield link.formula(whole, problem.y)
+            yield target_power.formula(whole, problem.y)
 
 
 def _explained(values: Array, targets: Array, close: float) -> list[int]:

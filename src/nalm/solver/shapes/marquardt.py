@@ -5,36 +5,33 @@ from __future__ import annotations
 import numpy as np
 from scipy import linalg
 
-from nalm.solver.algebra.calculus import Array
-
-STALL_STEPS = 12
-STALL_GAIN = 0.05
-CONVERGED = 1e-9
+from nalm.solver.formula.calculus import Array
+from nalm.solver.settings import SETTINGS
 
 
-def minimise(features: Array, target: Array, rows: Array, start: Array, most: int = 200) -> tuple[Array, float]:
+def minimise(features: Array, target: Array, row_weights: Array, start: Array, most: int = 200) -> tuple[Array, float]:
     """Factors `(k, d)` that bring `prod_k(features @ factor_k)` near `target`, and the relative weighted error left.
 
     Args:
         features: whitened inputs `(n, d)`.
-        rows: weights of the rows `(n,)`.
+        row_weights: weights of the rows `(n,)`.
     """
     factors = balanced(start)
     damping, history = 1e-2, list[float]()
-    height = float(np.sum((rows * target) ** 2)) or 1.0
-    forms, misfit = _misfit(features, target, rows, factors)
+    height = float(np.sum((row_weights * target) ** 2)) or 1.0
+    forms, misfit = _misfit(features, target, row_weights, factors)
     loss = float(misfit @ misfit)
     while len(history) < most:
         history.append(loss)
-        if loss <= CONVERGED**2 * height or _stalled(history):
+        if loss <= SETTINGS.converged**2 * height or _stalled(history):
             break
-        jacobian = _jacobian(features, rows, forms)
+        jacobian = _jacobian(features, row_weights, forms)
         curvature, slope = jacobian.T @ jacobian, jacobian.T @ misfit
         moved = False
         while damping < 1e12 and not moved:
             step = _damped_step(curvature, slope, damping)
             trial = factors + step.reshape(factors.shape)
-            trial_misfit = _misfit(features, target, rows, trial)[1]
+            trial_misfit = _misfit(features, target, row_weights, trial)[1]
             trial_loss = float(trial_misfit @ trial_misfit)
             moved = trial_loss < loss
             damping = damping / 5 if moved else damping * 4
@@ -42,19 +39,21 @@ def minimise(features: Array, target: Array, rows: Array, start: Array, most: in
             break
         gain = loss - trial_loss
         factors, loss = balanced(trial), trial_loss
-        forms, misfit = _misfit(features, target, rows, factors)
+        forms, misfit = _misfit(features, target, row_weights, factors)
         if gain < 1e-6 * loss and damping < 1e-3:
             break
     return factors, float(np.sqrt(loss / height))
 
 
-def _misfit(features: Array, target: Array, rows: Array, factors: Array) -> tuple[Array, Array]:
+def _misfit(features: Array, target: Array, row_weights: Array, factors: Array) -> tuple[Array, Array]:
     forms = features @ factors.T  # (n, k)
-    return forms, rows * (target - np.prod(forms, axis=1))
+    return forms, row_weights * (target - np.prod(forms, axis=1))
 
 
-def _jacobian(features: Array, rows: Array, forms: Array) -> Array:
-    blocks = [features * (rows * np.prod(np.delete(forms, k, axis=1), axis=1))[:, None] for k in range(forms.shape[1])]
+def _jacobian(features: Array, row_weights: Array, forms: Array) -> Array:
+    blocks = [
+        features * (row_weights * np.prod(np.delete(forms, k, axis=1), axis=1))[:, None] for k in range(forms.shape[1])
+    ]
     return np.hstack(blocks)
 
 
@@ -68,7 +67,10 @@ def _damped_step(curvature: Array, slope: Array, damping: float) -> Array:
 
 
 def _stalled(history: list[float]) -> bool:
-    return len(history) > STALL_STEPS and history[-1] > (1 - STALL_GAIN) * history[-1 - STALL_STEPS]
+    return (
+        len(history) > SETTINGS.stall_steps
+        and history[-1] > (1 - SETTINGS.stall_gain) * history[-1 - SETTINGS.stall_steps]
+    )
 
 
 def balanced(factors: Array) -> Array:

@@ -9,26 +9,27 @@ from itertools import product as every
 
 import numpy as np
 
-from nalm.solver.algebra.calculus import evaluate
-from nalm.solver.algebra.formula import ONE, Formula, Input, product
-from nalm.solver.problem import Problem
+from nalm.solver.data.problem import Problem
+from nalm.solver.formula.algebra import ONE, Formula, Input, product
+from nalm.solver.formula.calculus import Indices, evaluate
+from nalm.solver.settings import SETTINGS
 from nalm.solver.shapes.beam import sparse_sums
-from nalm.solver.shapes.link import usable_links
-from nalm.solver.trees.forest import Indices
+from nalm.solver.shapes.power import usable_powers
+from nalm.solver.shapes.shape import Groups
 
 SINGLES = tuple(Fraction(e) for e in ("-2", "-1", "1", "2", "3", "-1/2", "1/2"))
 PAIRS = (-2, -1, 1, 2)
 TRIPLES = (-1, 1)
-TRIPLE_COLUMNS = 10
-MOST_FEATURES = 2500
 
 
-def sum_of_products(problem: Problem, columns: Indices, terms: int = 4, width: int = 100) -> Iterator[Formula | None]:
+def sum_of_products(problem: Problem, columns: Indices, terms: int = 4, width: int = 100) -> Groups:
     """Formulas that sum up to `terms` monomials of up to three inputs each."""
-    features = list(dictionary([int(i) for i in columns]))[:MOST_FEATURES]
+    features = list(dictionary([int(i) for i in columns]))[: SETTINGS.most_features]
     values = np.stack([evaluate(feature, problem.X) for feature in features], axis=1)
-    for link in usable_links(problem):
-        yield from sparse_sums(problem, features, values, link, terms if link.power == 1 else min(terms, 3), width)
+    for target_power in usable_powers(problem):
+        yield from sparse_sums(
+            problem, features, values, target_power, terms if target_power.power == 1 else min(terms, 3), width
+        )
 
 
 def dictionary(columns: list[int]) -> Iterator[Formula]:
@@ -38,6 +39,6 @@ def dictionary(columns: list[int]) -> Iterator[Formula]:
         yield product([(Input(i), exponent)])
     for (i, j), a, b in every(combinations(columns, 2), PAIRS, PAIRS):
         yield product([(Input(i), a), (Input(j), b)])
-    if len(columns) <= TRIPLE_COLUMNS:
+    if len(columns) <= SETTINGS.triple_columns:
         for chosen, exponents in every(combinations(columns, 3), every(TRIPLES, repeat=3)):
             yield product((Input(i), e) for i, e in zip(chosen, exponents, strict=True))

@@ -7,22 +7,27 @@ from fractions import Fraction
 
 import numpy as np
 
-from nalm.solver.algebra.calculus import Array
-from nalm.solver.algebra.formula import Formula, Input, Product, Sum, product, total
-from nalm.solver.problem import Problem
-from nalm.solver.shapes.linear import least_squares, parity, snap, sparse_weights
-from nalm.solver.trees.forest import Indices
+from nalm.solver.data.problem import Problem
+from nalm.solver.formula.algebra import Formula, Input, PowerProduct, WeightedSum, product, total
+from nalm.solver.formula.calculus import Array, Indices
+from nalm.solver.shapes.linear import least_squares, snap, sparse_weights
+from nalm.solver.shapes.parity import parity
+from nalm.solver.shapes.shape import Groups
 
 DENOMINATORS = (1, 2, 3, 4)
 LARGEST_EXPONENT = 12
 
 
-def product_of_powers(problem: Problem) -> Iterator[Formula]:
+def product_of_powers(problem: Problem) -> Groups:
     """Formulas `c * prod(x_i ** e_i)` with whole exponents, or simple fractions where the inputs are positive.
 
     Zeros: rows with target 0 say nothing about exponents; a column that is 0 where the target is not has exponent 0.
     Columns that only ever hold ±1 have no logarithm to fit: their exponents come from the signs, over GF(2).
     """
+    yield _products(problem)
+
+
+def _products(problem: Problem) -> Iterator[Formula]:
     rows = problem.y != 0
     if rows.sum() < 3:
         return
@@ -86,5 +91,5 @@ def _signed(X: Array, y: Array, exponents: dict[int, Fraction], signs: Indices) 
         ratio = float(np.exp(np.median(np.log(np.abs(y) / magnitude))))
     sign = -1 if np.mean(negative) > 0.5 else 1
     yield total([(Fraction(sign), body)])
-    if np.isfinite(ratio) and ratio > 0 and isinstance(body, Product | Input):
-        yield Sum(((sign * ratio, body),))
+    if np.isfinite(ratio) and ratio > 0 and isinstance(body, PowerProduct | Input):
+        yield WeightedSum(((sign * ratio, body),))

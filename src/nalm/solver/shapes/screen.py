@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy import stats
 
-from nalm.solver.algebra.calculus import Array
-from nalm.solver.problem import Problem
-from nalm.solver.trees.forest import Indices
+from nalm.solver.data.problem import Problem
+from nalm.solver.formula.calculus import Array, Indices
 
 
 def by_importance(problem: Problem) -> Indices:

@@ -7,20 +7,25 @@ from fractions import Fraction
 
 import numpy as np
 
-from nalm.solver.algebra.calculus import Array
-from nalm.solver.algebra.formula import ONE, Formula, Input, product
-from nalm.solver.problem import Problem
+from nalm.solver.data.problem import Problem
+from nalm.solver.formula.algebra import ONE, Formula, Input, product
+from nalm.solver.formula.calculus import Array
 from nalm.solver.shapes.combine import combinations, grid_sum
 from nalm.solver.shapes.linear import snap, sparse_weights
-from nalm.solver.shapes.link import IDENTITY, usable_links
+from nalm.solver.shapes.power import IDENTITY, usable_powers
+from nalm.solver.shapes.shape import Groups
 
 POWERS = (Fraction(1), Fraction(-1), Fraction(2), Fraction(-2), Fraction(3), Fraction(1, 2), Fraction(-1, 2))
 
 
-def sum_of_inputs(problem: Problem) -> Iterator[Formula]:
+def sum_of_inputs(problem: Problem) -> Groups:
     """Formulas `sum(w_i * x_i)`, then with a constant; with fewer rows than columns, sparse ones."""
+    yield _sums(problem)
+
+
+def _sums(problem: Problem) -> Iterator[Formula]:
     features: list[Formula] = [Input(i) for i in range(problem.columns)]
-    rows = IDENTITY.weights(problem.y)
+    weights = IDENTITY.weights(problem.y)
     if problem.rows < problem.columns + 2:
         yield from sparse_sums(problem.X, problem.y, features, problem.seed)
         return
@@ -28,7 +33,7 @@ def sum_of_inputs(problem: Problem) -> Iterator[Formula]:
     yield from combinations(features, problem.X, problem.y, plain)
     with_constant = np.column_stack([problem.X, np.ones(problem.rows)])
     if problem.rows >= problem.columns + 3:
-        yield from combinations([*features, ONE], with_constant, problem.y, rows)
+        yield from combinations([*features, ONE], with_constant, problem.y, weights)
 
 
 def sparse_sums(values: Array, target: Array, features: list[Formula], seed: int) -> Iterator[Formula]:
@@ -45,7 +50,7 @@ def sparse_sums(values: Array, target: Array, features: list[Formula], seed: int
                 yield grid_sum(features, weights)
 
 
-def sum_of_powers(problem: Problem) -> Iterator[Formula | None]:
+def sum_of_powers(problem: Problem) -> Groups:
     """Formulas `T(y) = sum(w_i * x_i ** p) (+ constant)`: lenses, resistors, norms, any subset of the inputs."""
     if problem.rows < problem.columns + 3:
         return
@@ -57,14 +62,15 @@ def sum_of_powers(problem: Problem) -> Iterator[Formula | None]:
         features = [*(product([(Input(i), power)]) for i in range(problem.columns)), ONE]
         table = np.column_stack([values, np.ones(len(values))])
         basis = np.linalg.qr(table)[0]
-        for link in usable_links(problem):
-            target, rows = link.target(problem.y), link.weights(problem.y)
-            if (link.power == 1 and power == 1) or not _mostly_explained(basis, target):
+        for target_power in usable_powers(problem):
+            target, weights = target_power.target(problem.y), target_power.weights(problem.y)
+            if (target_power.power == 1 and power == 1) or not _mostly_explained(basis, target):
                 continue  # the first is the plain sum
-            for width in (problem.columns, problem.columns + 1):
-                for formula in combinations(features[:width], table[:, :width], target, rows):
-                    yield link.formula(formula, problem.y)
-            yield None
+            yield (
+                target_power.formula(formula, problem.y)
+                for width in (problem.columns, problem.columns + 1)
+                for formula in combinations(features[:width], table[:, :width], target, weights)
+            )
 
 
 def _mostly_explained(basis: Array, target: Array) -> bool:

@@ -6,34 +6,26 @@ import math
 
 import numpy as np
 
-from nalm.solver.algebra.calculus import Array, evaluate, freedoms, gradients
-from nalm.solver.algebra.formula import Formula, inputs, real_constants, size
-from nalm.solver.digits import half_units
-from nalm.solver.problem import ROUNDING, Problem
-
-SPARE_BITS = 20.0
-"""How many bits of evidence must be left after paying for the formula's own description."""
-
-ROWS_PER_TERM = 3
-MOST_TERMS = 84
-PINNED = 1e-2
-PINNED_IN_PRINT = 2e-3
-PINNED_UNDER_NOISE = 0.05
-"""How well predictions outside the data must be known if every number of the formula were free.
-
-Laws on float32 data measure below 1e-3, approximations of other functions above 1: a short formula with the right first
-Taylor coefficients reproduces a narrow range to the last digit, but its numbers trade against each other. Laws printed
-with three digits measure below 1e-3, approximations within the digits from 1e-2.
-"""
+from nalm.solver.data.digits import half_units
+from nalm.solver.data.problem import Problem
+from nalm.solver.formula.algebra import Formula, inputs, real_constants, size
+from nalm.solver.formula.calculus import Array, evaluate, freedoms, gradients
+from nalm.solver.settings import SETTINGS
 
 
 def doubt(problem: Problem, formula: Formula) -> str:
     """Why a formula that reproduces the data may still not be the law; empty if the data leave no doubt."""
-    if evidence_bits(problem, formula) - description_bits(problem, formula) < SPARE_BITS:
+    if evidence_bits(problem, formula) - description_bits(problem, formula) < SETTINGS.spare_bits:
         return "there are too few rows to be sure of a formula this long"
-    if problem.noise and real_constants(formula) and problem.rows < ROWS_PER_TERM * _cubic_terms(formula):
+    if problem.noise and real_constants(formula) and problem.rows < SETTINGS.rows_per_term * _cubic_terms(formula):
         return "there are too few rows to tell noise from what fitted coefficients have missed"
-    pinned = PINNED_UNDER_NOISE if problem.noise else PINNED if problem.printed is None else PINNED_IN_PRINT
+    pinned = (
+        SETTINGS.pinned_under_noise
+        if problem.noise
+        else SETTINGS.pinned
+        if problem.printed is None
+        else SETTINGS.pinned_in_print
+    )
     if not spread_elsewhere(problem, formula) < pinned:
         return "the data do not pin down the numbers in this formula: others predict differently elsewhere"
     return ""
@@ -41,7 +33,7 @@ def doubt(problem: Problem, formula: Formula) -> str:
 
 def _cubic_terms(formula: Formula) -> int:
     """How many terms to the third degree the inputs read have, as many as tests for missed terms can use."""
-    return min(math.comb(len(inputs(formula)) + 3, 3), MOST_TERMS)
+    return min(math.comb(len(inputs(formula)) + 3, 3), SETTINGS.most_cubic_terms)
 
 
 def evidence_bits(problem: Problem, formula: Formula) -> float:
@@ -49,7 +41,9 @@ def evidence_bits(problem: Problem, formula: Formula) -> float:
     height = float(np.max(np.abs(problem.y))) or 1.0
     y = problem.y / height  # squares of very small numbers would vanish
     spread = float(np.std(y))
-    floor = np.maximum((ROUNDING + problem.noise) * np.maximum(np.abs(y), 1e-300), half_units(problem.y) / height)
+    floor = np.maximum(
+        (SETTINGS.rounding + problem.noise) * np.maximum(np.abs(y), 1e-300), half_units(problem.y) / height
+    )
     if problem.printed is not None:
         floor = problem.tolerance(gradients(formula, problem.X)[1]) / height
     read = sorted(inputs(formula))
@@ -59,7 +53,7 @@ def evidence_bits(problem: Problem, formula: Formula) -> float:
 
 def description_bits(problem: Problem, formula: Formula) -> float:
     """About how many bits name a formula: which inputs, joined how, and each real constant to the noise."""
-    constant = -math.log2(ROUNDING + problem.blur)
+    constant = -math.log2(SETTINGS.rounding + problem.blur)
     symbol = math.log2(problem.columns + 2) + 2.5
     return size(formula) * symbol + len(inputs(formula)) + constant * len(real_constants(formula))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from nalm.solver.algebra.formula import ONE, Formula, Input, Product, Sum, inputs, product, total
+from nalm.solver.formula.algebra import ONE, Formula, Input, PowerProduct, WeightedSum, inputs, product, total
 
 
 def edits(formula: Formula, columns: int) -> Iterator[Formula]:
@@ -23,7 +23,7 @@ def _inside(formula: Formula, columns: int) -> Iterator[Formula]:
     match formula:
         case Input(index):
             yield from (Input(i) for i in range(columns) if i != index)
-        case Sum(terms):
+        case WeightedSum(terms):
             for k, (coefficient, term) in enumerate(terms):
                 if isinstance(coefficient, Fraction):
                     for step in (1, -1):
@@ -34,7 +34,7 @@ def _inside(formula: Formula, columns: int) -> Iterator[Formula]:
             if len(terms) > 1:
                 for i in sorted(set(range(columns)) - inputs(formula)):
                     yield from (total([*terms, (Fraction(sign), Input(i))]) for sign in (1, -1))
-        case Product(factors):
+        case PowerProduct(factors):
             for k, (factor, exponent) in enumerate(factors):
                 for step in (1, -1):
                     changed = exponent + Fraction(step, exponent.denominator)

@@ -7,20 +7,13 @@ from itertools import chain, combinations_with_replacement, islice
 import numpy as np
 from scipy import stats
 
-from nalm.solver.algebra.calculus import Array
-from nalm.solver.algebra.formula import Formula, inputs, real_constants
-from nalm.solver.problem import Problem
-
-STRUCTURE_LEVEL = 1e-5
-PREDICTABLE = 4.0
-PREDICTABLE_WITHOUT_FITS = 5.5
-"""White errors exceed the first once in a thousand times and the second once in a hundred thousand. A formula without
-fitted numbers has less to hide, and must not be refused by chance."""
-
-MOST_ROWS = 512
+from nalm.solver.data.problem import Problem
+from nalm.solver.formula.algebra import Formula, inputs, real_constants
+from nalm.solver.formula.calculus import Array
+from nalm.solver.settings import SETTINGS
 
 
-def structured(problem: Problem, formula: Formula, level: float = STRUCTURE_LEVEL) -> bool:
+def structured(problem: Problem, formula: Formula, level: float = SETTINGS.structure_level) -> bool:
     """Do the errors follow the inputs? True marks an approximation (or a missing term), not a law.
 
     The errors, and the errors in the direction of the target, are tested against a cubic in the inputs that the formula
@@ -34,7 +27,7 @@ def structured(problem: Problem, formula: Formula, level: float = STRUCTURE_LEVE
     basis = np.linalg.qr(_cubic(problem, sorted(inputs(formula))))[0]
     # A target that changes sign would hide a missing factor, so its sign is taken out as well.
     both = (errors, errors * np.where(problem.y < 0, -1, 1))
-    strength = PREDICTABLE if real_constants(formula) else PREDICTABLE_WITHOUT_FITS
+    strength = SETTINGS.predictable if real_constants(formula) else SETTINGS.predictable_without_fits
     return any(_explained(basis, e) < level for e in both) or _predictable(problem.X, np.stack(both, axis=1), strength)
 
 
@@ -56,7 +49,10 @@ def _predictable(X: Array, errors: Array, strength: float) -> bool:
     Left-out predictions of kernel ridge regression, which sees what no list of terms names, correlate with white errors
     by chance only.
     """
-    blocks = [slice(start, start + MOST_ROWS) for start in range(0, max(1, len(X) - MOST_ROWS + 1), MOST_ROWS)]
+    blocks = [
+        slice(start, start + SETTINGS.kernel_rows)
+        for start in range(0, max(1, len(X) - SETTINGS.kernel_rows + 1), SETTINGS.kernel_rows)
+    ]
     return all(np.max(_foretold(X[block], errors[block])) > strength for block in blocks)
 
 

@@ -6,9 +6,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from nalm.solver.algebra.calculus import Array
-from nalm.solver.algebra.formula import Formula, product, total
-from nalm.solver.trees.forest import Forest, Indices, Op, Trees, applied, combined, joined, keys, targets
+from nalm.solver.formula.algebra import Formula, product, total
+from nalm.solver.formula.calculus import Array, Indices
+from nalm.solver.shapes.trees.forest import Forest, Op, Trees, applied, combined, joined, keys, targets
 
 _UNDO = {Op.PLUS: Op.MINUS, Op.MINUS: Op.PLUS, Op.TIMES: Op.OVER, Op.OVER: Op.TIMES}
 

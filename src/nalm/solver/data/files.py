@@ -1,21 +1,14 @@
-"""Tables of numbers from files, and the two ways a solution leaves: a table of candidates and a Python function."""
+"""Tables of numbers from files."""
 
 from __future__ import annotations
 
 import csv
-import keyword
-import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nalm.solver.algebra.calculus import Array
-from nalm.solver.solution import Solution
-
-if TYPE_CHECKING:
-    from rich.table import Table
+from nalm.solver.formula.calculus import Array
 
 SEPARATORS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 
@@ -81,58 +74,3 @@ def _read_parquet(file: Path) -> tuple[list[str], list[Array]]:
         except (TypeError, ValueError):
             raise ValueError(f"{file.name}: column {name!r} holds {table[name].type}, not numbers; remove it") from None
     return list(table.column_names), columns
-
-
-def candidate_table(solution: Solution) -> Table:
-    """What was tried, as a rich table: simplest first, the chosen one marked."""
-    from rich.table import Table
-
-    table = Table(title=None, show_edge=False, pad_edge=False)
-    for heading, side in (("", "left"), ("formula", "left"), ("shape", "left"), ("size", "right"), ("error", "right")):
-        table.add_column(heading, justify=side, overflow="fold")  # type: ignore[arg-type]
-    table.add_column("verdict")
-    for row in solution.candidates:
-        mark = ">" if row["chosen"] else ""
-        error = f"{row['relative_error']:.1e}"
-        table.add_row(mark, row["formula"], row["shape"], str(row["complexity"]), error, row["status"])
-    return table
-
-
-def candidate_text(solution: Solution) -> str:
-    """The same as plain text, one line for each candidate."""
-    return "\n".join(
-        f"{'>' if row['chosen'] else ' '} {row['relative_error']:8.1e}  {row['complexity']:3d}  {row['formula']}  "
-        f"[{row['shape']}, {row['status']}]"
-        for row in solution.candidates
-    )
-
-
-def identifiers(names: Sequence[str]) -> list[str]:
-    """Distinct Python names for column names of any kind: spaces, Greek letters, `lambda`.
-
-    >>> identifiers(["mass (kg)", "lambda", "2nd", "λ"])
-    ['mass_kg', 'lambda_', 'x2nd', 'λ']
-    """
-    made: list[str] = []
-    for name in names:
-        plain = re.sub(r"\W+", "_", name).strip("_") or "x"
-        plain = f"x{plain}" if plain[0].isdigit() else plain
-        plain = f"{plain}_" if keyword.iskeyword(plain) or plain == "math" else plain
-        while plain in made:
-            plain += "_"
-        made.append(plain)
-    return made
-
-
-def python_function(solution: Solution, name: str = "f") -> str:
-    """Source of a Python function of the inputs that needs nothing but the standard library."""
-    import sympy
-
-    expression = solution.expression
-    arguments = identifiers(solution.names)
-    plain = dict(zip(expression.symbols, (sympy.Symbol(a, real=True) for a in arguments), strict=True))
-    body = sympy.pycode(expression.sympy.xreplace(plain))
-    listed = "".join(f"\n    {a}: {n}" for a, n in zip(arguments, solution.names, strict=True) if a != n)
-    about = f'    """{expression}, {solution.status} from {solution.evidence.samples} rows.{listed}\n    """'
-    head = "import math\n\n\n" if "math." in body else ""
-    return f"{head}def {name}({', '.join(arguments)}):\n{about}\n    return {body}\n"

@@ -7,12 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nalm.solver.algebra.calculus import Array
-from nalm.solver.trees.forest import Indices
-
-SLACK = 3.0
-MOST_PER_TARGET = 4000
-CHUNK = 2_000_000
+from nalm.solver.formula.calculus import Array, Indices
+from nalm.solver.settings import SETTINGS
 
 View = Callable[[Array, Array], tuple[Array, Array]]
 
@@ -60,7 +56,7 @@ class Side:
 
 
 def meet(trees: Side, peeled: Side) -> Iterator[tuple[int, int]]:
-    """Pairs (tree number, peeled number) that agree at every probe within `SLACK` times their error bounds.
+    """Pairs (tree number, peeled number) that agree at every probe within `SETTINGS.slack` times their error bounds.
 
     A list met with itself gives each pair once, and no element with itself.
     """
@@ -70,15 +66,15 @@ def meet(trees: Side, peeled: Side) -> Iterator[tuple[int, int]]:
     first = trees.values[order, 0]
     some = np.sort(trees.errors[:: 1 + len(first) // 200, 0])
     typical = float(some[9 * len(some) // 10])
-    reach = SLACK * (peeled.errors[:, 0] + typical)
+    reach = SETTINGS.slack * (peeled.errors[:, 0] + typical)
     low = np.searchsorted(first, peeled.values[:, 0] - reach)
     counts = np.searchsorted(first, peeled.values[:, 0] + reach) - low
-    counts[counts > MOST_PER_TARGET] = 0  # a flat view says nothing
+    counts[counts > SETTINGS.most_met] = 0  # a flat view says nothing
     ends = np.cumsum(counts)
     begin = 0
     while begin < len(counts):
         done = ends[begin - 1] if begin else 0
-        stop = max(begin + 1, int(np.searchsorted(ends, done + CHUNK)))
+        stop = max(begin + 1, int(np.searchsorted(ends, done + SETTINGS.meet_chunk)))
         i, j = _expanded(order, low[begin:stop], counts[begin:stop], begin)
         if trees is peeled:
             i, j = i[i > j], j[i > j]
@@ -86,7 +82,7 @@ def meet(trees: Side, peeled: Side) -> Iterator[tuple[int, int]]:
             if not len(i):
                 break
             gap = np.abs(trees.values[i, column] - peeled.values[j, column])
-            kept = gap <= SLACK * (trees.errors[i, column] + peeled.errors[j, column])
+            kept = gap <= SETTINGS.slack * (trees.errors[i, column] + peeled.errors[j, column])
             i, j = i[kept], j[kept]
         yield from zip(trees.numbers[i].tolist(), peeled.numbers[j].tolist(), strict=True)
         begin = stop

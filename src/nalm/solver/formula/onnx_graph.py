@@ -6,7 +6,7 @@ from functools import reduce
 from pathlib import Path
 from typing import Any
 
-from nalm.solver.algebra.formula import Constant, Formula, Input, Product, Sum
+from nalm.solver.formula.algebra import Constant, Formula, Input, PowerProduct, WeightedSum
 
 
 def write_onnx(formula: Formula, columns: int, file: Path) -> None:
@@ -54,10 +54,10 @@ class _Graph:
             case Constant(value):
                 some = self.node("Mul", [self.add(Input(0)), self.number(0.0)])  # takes the number of rows from x
                 return self.node("Add", [some, self.number(float(value))])
-            case Sum(terms):
+            case WeightedSum(terms):
                 parts = [self._times(self.add(term), float(c)) for c, term in terms]
                 return parts[0] if len(parts) == 1 else self.node("Sum", parts)
-            case Product(factors):
+            case PowerProduct(factors):
                 powers = [self._power(self.add(factor), float(exponent)) for factor, exponent in factors]
                 return reduce(lambda a, b: self.node("Mul", [a, b]), powers)
 

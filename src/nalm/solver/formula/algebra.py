@@ -30,20 +30,20 @@ class Constant:
 
 
 @dataclass(frozen=True, slots=True)
-class Sum:
+class WeightedSum:
     """`sum(coefficient * term)`."""
 
     terms: tuple[tuple[Number, Formula], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Product:
+class PowerProduct:
     """`prod(factor ** exponent)`."""
 
     factors: tuple[tuple[Formula, Fraction], ...]
 
 
-Formula: TypeAlias = Input | Constant | Sum | Product
+Formula: TypeAlias = Input | Constant | WeightedSum | PowerProduct
 ONE = Constant(Fraction(1))
 
 
@@ -62,12 +62,12 @@ def total(terms: Iterable[tuple[Number, Formula]]) -> Formula:
         return Constant(Fraction(0))
     if len(kept) == 1 and (kept[0][0] == 1 or kept[0][1] == ONE):
         return kept[0][1] if kept[0][0] == 1 else Constant(kept[0][0])
-    return Sum(kept)
+    return WeightedSum(kept)
 
 
 def _opened_terms(terms: Iterable[tuple[Number, Formula]]) -> Iterator[tuple[Number, Formula]]:
     for coefficient, term in terms:
-        if isinstance(term, Sum) and (isinstance(coefficient, Fraction) or len(term.terms) == 1):
+        if isinstance(term, WeightedSum) and (isinstance(coefficient, Fraction) or len(term.terms) == 1):
             # A real factor in front of a sum stays in front: one fitted constant, not one for each term.
             yield from ((coefficient * inner, t) for inner, t in term.terms)
         elif isinstance(term, Constant):
@@ -80,7 +80,7 @@ def product(factors: Iterable[tuple[Formula, Fraction | int]]) -> Formula:
     """The product of `factor ** exponent`, with nested products opened and coefficients moved to the front.
 
     >>> product([(product([(Input(0), 2)]), 3)])
-    Product(factors=((Input(index=0), Fraction(6, 1)),))
+    PowerProduct(factors=((Input(index=0), Fraction(6, 1)),))
     """
     collected: dict[Formula, Fraction] = {}
     coefficient: Number = Fraction(1)
@@ -92,22 +92,22 @@ def product(factors: Iterable[tuple[Formula, Fraction | int]]) -> Formula:
     kept = tuple((f, e) for f, e in collected.items() if e != 0)
     if not kept:
         return Constant(coefficient)
-    body: Formula = kept[0][0] if len(kept) == 1 and kept[0][1] == 1 else Product(kept)
+    body: Formula = kept[0][0] if len(kept) == 1 and kept[0][1] == 1 else PowerProduct(kept)
     return total([(coefficient, body)])
 
 
 def _opened_factor(factor: Formula, exponent: Fraction) -> tuple[Number, list[tuple[Formula, Fraction]]]:
-    if isinstance(factor, Sum) and len(factor.terms) == 1:
+    if isinstance(factor, WeightedSum) and len(factor.terms) == 1:
         scale, inner = factor.terms[0]
         if exponent.denominator == 1 or scale > 0:
             outer, parts = _opened_factor(inner, exponent)
             return outer * _power(scale, exponent), parts
-    if isinstance(factor, Sum) and exponent.denominator == 1 and all(c < 0 for c, _ in factor.terms):
-        flipped = Sum(tuple((-c, t) for c, t in factor.terms))
+    if isinstance(factor, WeightedSum) and exponent.denominator == 1 and all(c < 0 for c, _ in factor.terms):
+        flipped = WeightedSum(tuple((-c, t) for c, t in factor.terms))
         return Fraction((-1) ** int(abs(exponent))), [(flipped, exponent)]
     if isinstance(factor, Constant) and factor.value != 0 and (exponent.denominator == 1 or factor.value > 0):
         return _power(factor.value, exponent), []
-    if isinstance(factor, Product) and exponent.denominator == 1:
+    if isinstance(factor, PowerProduct) and exponent.denominator == 1:
         return Fraction(1), [(inner, power * exponent) for inner, power in factor.factors]
     return Fraction(1), [(factor, exponent)]
 
@@ -125,12 +125,12 @@ def real_constants(formula: Formula) -> list[float]:
             return []
         case Constant(value):
             return [value] if isinstance(value, float) else []
-        case Sum(terms):
+        case WeightedSum(terms):
             found: list[float] = []
             for coefficient, term in terms:
                 found += ([coefficient] if isinstance(coefficient, float) else []) + real_constants(term)
             return found
-        case Product(factors):
+        case PowerProduct(factors):
             return [c for factor, _ in factors for c in real_constants(factor)]
 
 
@@ -145,18 +145,20 @@ def _replaced(formula: Formula, values: Iterator[Number]) -> Formula:
             return formula
         case Constant(value):
             return Constant(next(values)) if isinstance(value, float) else formula
-        case Sum(terms):
-            return Sum(tuple((next(values) if isinstance(c, float) else c, _replaced(t, values)) for c, t in terms))
-        case Product(factors):
-            return Product(tuple((_replaced(f, values), e) for f, e in factors))
+        case WeightedSum(terms):
+            return WeightedSum(
+                tuple((next(values) if isinstance(c, float) else c, _replaced(t, values)) for c, t in terms)
+            )
+        case PowerProduct(factors):
+            return PowerProduct(tuple((_replaced(f, values), e) for f, e in factors))
 
 
 def simplified(formula: Formula) -> Formula:
     """The same formula with coefficients of 1 dropped and nested sums and products opened."""
     match formula:
-        case Sum(terms):
+        case WeightedSum(terms):
             return total((c, simplified(t)) for c, t in terms)
-        case Product(factors):
+        case PowerProduct(factors):
             return product((simplified(f), e) for f, e in factors)
         case _:
             return formula
@@ -167,9 +169,9 @@ def size(formula: Formula) -> int:
     match formula:
         case Input() | Constant():
             return 1
-        case Sum(terms):
+        case WeightedSum(terms):
             return sum(size(term) + (abs(coefficient) != 1) for coefficient, term in terms)
-        case Product(factors):
+        case PowerProduct(factors):
             return sum(size(factor) + (abs(exponent) != 1) for factor, exponent in factors)
 
 
@@ -180,7 +182,20 @@ def inputs(formula: Formula) -> frozenset[int]:
             return frozenset({index})
         case Constant():
             return frozenset()
-        case Sum(terms):
+        case WeightedSum(terms):
             return frozenset().union(*(inputs(term) for _, term in terms))
-        case Product(factors):
+        case PowerProduct(factors):
             return frozenset().union(*(inputs(factor) for factor, _ in factors))
+
+
+def renumbered(formula: Formula, columns: Sequence[int]) -> Formula:
+    """A formula over some columns as one over the whole table."""
+    match formula:
+        case Input(index):
+            return Input(columns[index])
+        case Constant():
+            return formula
+        case WeightedSum(terms):
+            return WeightedSum(tuple((c, renumbered(t, columns)) for c, t in terms))
+        case PowerProduct(factors):
+            return PowerProduct(tuple((renumbered(f, columns), e) for f, e in factors))

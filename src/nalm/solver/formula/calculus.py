@@ -8,9 +8,10 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from nalm.solver.algebra.formula import Constant, Formula, Input, Product, Sum
+from nalm.solver.formula.algebra import Constant, Formula, Input, PowerProduct, WeightedSum
 
 Array: TypeAlias = NDArray[np.float64]
+Indices: TypeAlias = NDArray[np.int64]
 
 
 def evaluate(formula: Formula, X: Array) -> Array:
@@ -25,12 +26,12 @@ def _value(formula: Formula, X: Array) -> Array:
             return X[:, index]
         case Constant(value):
             return np.full(len(X), float(value))
-        case Sum(terms):
+        case WeightedSum(terms):
             out = np.zeros(len(X))
             for coefficient, term in terms:
                 out = out + float(coefficient) * _value(term, X)
             return out
-        case Product(factors):
+        case PowerProduct(factors):
             out = np.ones(len(X))
             for factor, exponent in factors:
                 out = out * _raised(_value(factor, X), exponent)
@@ -61,12 +62,12 @@ def _backward(formula: Formula, X: Array, adjoint: Array, by_input: Array, by_co
         case Constant(value):
             if isinstance(value, float):
                 by_constant.append(adjoint)
-        case Sum(terms):
+        case WeightedSum(terms):
             for coefficient, term in terms:
                 if isinstance(coefficient, float):
                     by_constant.append(adjoint * _value(term, X))
                 _backward(term, X, adjoint * float(coefficient), by_input, by_constant)
-        case Product(factors):
+        case PowerProduct(factors):
             bases = [_value(factor, X) for factor, _ in factors]
             powers = [_raised(base, exponent) for base, (_, exponent) in zip(bases, factors, strict=True)]
             for k, (factor, exponent) in enumerate(factors):
@@ -94,19 +95,19 @@ def _moves(formula: Formula, X: Array, raised: bool) -> tuple[Array, list[Array]
             return x, [] if raised else [_times_log(x, x)]
         case Constant(value):
             return np.full(len(X), float(value)), []
-        case Sum(terms):
+        case WeightedSum(terms):
             parts = [_moves(term, X, raised=False) for _, term in terms]
             weights = [float(coefficient) for coefficient, _ in terms]
             inner = [w * column for w, (_, columns) in zip(weights, parts, strict=True) for column in columns]
             scaled = [w * value for w, (value, _) in zip(weights, parts, strict=True)]
             return np.sum(scaled, axis=0), [*inner, *scaled[1:]]
-        case Product(factors):
+        case PowerProduct(factors):
             parts = [_moves(factor, X, raised=True) for factor, _ in factors]
             value = np.prod([_raised(b, e) for (b, _), (_, e) in zip(parts, factors, strict=True)], axis=0)
             moves: list[Array] = []
             for (base, columns), (factor, exponent) in zip(parts, factors, strict=True):
                 moves += [value * (float(exponent) / base) * column for column in columns]
-                if not isinstance(factor, Product):  # the exponents inside stand for the one outside
+                if not isinstance(factor, PowerProduct):  # the exponents inside stand for the one outside
                     moves.append(_times_log(value, base))
             return value, moves
 

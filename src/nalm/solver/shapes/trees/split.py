@@ -12,35 +12,27 @@ from itertools import islice
 
 import numpy as np
 
-from nalm.solver.algebra.calculus import Array
-from nalm.solver.algebra.formula import Formula, Sum, total
-from nalm.solver.trees.forest import Forest, Trees
-from nalm.solver.trees.meet import Side, meet
-from nalm.solver.trees.peel import Peels
+from nalm.solver.formula.algebra import Formula, WeightedSum, total
+from nalm.solver.formula.calculus import Array
+from nalm.solver.settings import SETTINGS
+from nalm.solver.shapes.shape import Groups
+from nalm.solver.shapes.trees.forest import Forest, Trees
+from nalm.solver.shapes.trees.meet import Side, meet
+from nalm.solver.shapes.trees.peel import Peels
 
-MOST_HITS = 400
-SHARP = 50.0
-"""How many error bounds the first value must be away from zero: blunter ones match anything."""
-
-ELIMINATED = 5
-"""How many probes the meeting sees; all of them are asked when the factor is fitted."""
-
-MOST_VALUES = 1_500_000
-WOBBLE = 0.05
 PARTS = ((2, 1), (2, 2), (3, 1), (3, 2), (3, 3), (4, 1), (4, 2))
 
 
-def splits(forest: Forest, peels: Peels, most_leaves: int) -> Iterator[Formula | None]:
+def splits(forest: Forest, peels: Peels, most_leaves: int) -> Groups:
     """Formulas `c * (u ± v)` of the target, and of the target multiplied or divided by a small tree."""
     for peeled in range(min(3 if most_leaves > 6 else 2, len(peels.levels))):
         rows = peels.multiplicative(peeled)
         # A tree that was divided out of u and v comes back in both, so two leaves more are still within reach.
         reach = most_leaves + 2 * (peeled > 0) - peeled
-        affordable = [len(level) * len(rows) <= MOST_VALUES for level in forest.levels]
+        affordable = [len(level) * len(rows) <= SETTINGS.split_values for level in forest.levels]
         parts = [(a, b) for a, b in PARTS if a <= len(forest.levels) and affordable[a - 1] and a + b <= reach]
         for row in rows:
-            yield from _split(forest, peels, peeled, int(row), parts)
-            yield None
+            yield _split(forest, peels, peeled, int(row), parts)
 
 
 def _split(forest: Forest, peels: Peels, peeled: int, row: int, parts: list[tuple[int, int]]) -> Iterator[Formula]:
@@ -50,21 +42,21 @@ def _split(forest: Forest, peels: Peels, peeled: int, row: int, parts: list[tupl
         for level in {level for pair in parts for level in pair}
     }
     for a, b in parts:
-        for i, j in islice(meet(sides[a], sides[b]), MOST_HITS):
+        for i, j in islice(meet(sides[a], sides[b]), SETTINGS.split_hits):
             u, v = (forest.levels[k - 1].values[n - forest.starts[k - 1]] for k, n in ((a, i), (b, j)))
             sign, factor = _front(u, v, t)
             if sign:
                 body = total([(Fraction(1), forest.formula(i)), (Fraction(sign), forest.formula(j))])
-                yield peels.formula(row + peels.starts[peeled], Sum(((factor, body),)))
+                yield peels.formula(row + peels.starts[peeled], WeightedSum(((factor, body),)))
 
 
 def _eliminated(trees: Trees, start: int, t: Array, error: Array) -> Side:
-    some = slice(1, 1 + ELIMINATED)
+    some = slice(1, 1 + SETTINGS.split_probes)
     ratio = t[some] / t[0]
     spread = error[some] / abs(t[0]) + np.abs(ratio) * error[0] / abs(t[0])
     values = trees.values[:, some] - ratio * trees.values[:, :1]
     errors = trees.errors[:, some] + np.abs(ratio) * trees.errors[:, :1] + np.abs(trees.values[:, :1]) * spread
-    sound = np.abs(values[:, 0]) > SHARP * errors[:, 0]
+    sound = np.abs(values[:, 0]) > SETTINGS.split_sharp * errors[:, 0]
     signed = values * np.where(values[:, :1] < 0, -1, 1)
     return Side(signed[sound], errors[sound], np.flatnonzero(sound) + start)
 
@@ -78,6 +70,6 @@ def _front(u: Array, v: Array, t: Array) -> tuple[int, float]:
         with np.errstate(all="ignore"):
             ratio = t / (u + sign * v)
         factor = float(np.median(ratio))
-        if np.isfinite(factor) and factor != 0 and np.ptp(ratio) < WOBBLE * abs(factor):
+        if np.isfinite(factor) and factor != 0 and np.ptp(ratio) < SETTINGS.split_wobble * abs(factor):
             return sign, factor
     return 0, 0.0

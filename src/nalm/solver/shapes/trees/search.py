@@ -8,21 +8,18 @@ from itertools import islice
 
 import numpy as np
 
-from nalm.solver.algebra.calculus import Array
-from nalm.solver.algebra.formula import ONE, Formula, Sum, total
-from nalm.solver.problem import Problem
-from nalm.solver.trees.forest import Forest, Indices
-from nalm.solver.trees.meet import Side, View, affine, meet, plain, scaled, shifted
-from nalm.solver.trees.peel import Peels
-from nalm.solver.trees.split import splits
-
-PROBES = 12
-MOST_HITS = 300
-MOST_LOOSE_HITS = 60
-MOST_VALUES = 100_000
+from nalm.solver.data.problem import Problem
+from nalm.solver.formula.algebra import ONE, Formula, WeightedSum, total
+from nalm.solver.formula.calculus import Array, Indices
+from nalm.solver.settings import SETTINGS
+from nalm.solver.shapes.shape import Groups
+from nalm.solver.shapes.trees.forest import Forest
+from nalm.solver.shapes.trees.meet import Side, View, affine, meet, plain, scaled, shifted
+from nalm.solver.shapes.trees.peel import Peels
+from nalm.solver.shapes.trees.split import splits
 
 
-def tree(problem: Problem, columns: Indices, most_leaves: int, budget: int) -> Iterator[Formula | None]:
+def tree(problem: Problem, columns: Indices, most_leaves: int, budget: int) -> Groups:
     """Formulas with up to `most_leaves` leaves over some columns, fewest leaves first, real constants last.
 
     Args:
@@ -38,14 +35,12 @@ def tree(problem: Problem, columns: Indices, most_leaves: int, budget: int) -> I
             meeting = _Meeting(forest, peels, trees - 1, peeled)
             reached.append(meeting)
             for view in (plain, scaled):
-                yield from meeting.formulas(view)
-                yield None
+                yield meeting.formulas(view)
     yield from splits(forest, peels, most_leaves)
     for view in (shifted, affine):
         for meeting in reached:
-            if meeting.size <= MOST_VALUES:
-                yield from meeting.formulas(view)
-                yield None
+            if meeting.size <= SETTINGS.loose_values:
+                yield meeting.formulas(view)
 
 
 def _meetings(most_leaves: int) -> Iterator[tuple[int, int]]:
@@ -79,7 +74,7 @@ class _Meeting:
         trees, targets = self.forest.levels[self.level], self.peels.levels[self.peeled]
         left = Side.of(trees.values, trees.errors, self.forest.starts[self.level], view)
         right = Side.of(targets.values, targets.errors, self.peels.starts[self.peeled], view)
-        most = MOST_HITS if view in (plain, scaled) else MOST_LOOSE_HITS
+        most = SETTINGS.hits if view in (plain, scaled) else SETTINGS.loose_hits
         for i, j in islice(meet(left, right), most):
             subtree = self.forest.formula(i)
             for explained in self._explained(view, subtree, i, j):
@@ -93,7 +88,7 @@ class _Meeting:
         u = self.forest.levels[self.level].values[i - self.forest.starts[self.level]]
         t = self.peels.levels[self.peeled].values[j - self.peels.starts[self.peeled]]
         if view is scaled:
-            yield Sum(((float(np.median(t / u)), subtree),))
+            yield WeightedSum(((float(np.median(t / u)), subtree),))
             return
         slope, offset = np.polyfit(u, t, 1)
         if view is shifted:
@@ -103,7 +98,7 @@ class _Meeting:
             yield total([(float(slope), subtree), (float(offset), ONE)])
 
 
-def probe_rows(X: Array, count: int = PROBES) -> Indices:
+def probe_rows(X: Array, count: int = SETTINGS.probes) -> Indices:
     """The rows whose inputs lie furthest apart, from each other, from 0 and from 1: differences are sharpest there."""
     with np.errstate(all="ignore"):
         table = np.column_stack([X, np.ones(len(X))])

@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from nalm.solver.algebra.calculus import Array, evaluate, gradients
-from nalm.solver.algebra.formula import Formula
-
-ROUNDING = 2.0**-24
-"""Half a unit in the last place of float32: the relative error that a stored number may carry."""
-
-EXACT_LIMIT = 4.0
-NOISE_LIMIT = 6.0
-PRINTED_LIMIT = 1.02
-FEWEST_ROWS = 5
+from nalm.solver.formula.algebra import Formula
+from nalm.solver.formula.calculus import Array, evaluate, gradients
+from nalm.solver.settings import SETTINGS
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,8 +39,8 @@ class Problem:
     def limit(self) -> float:
         """The largest error, in units of `tolerance`, that still counts as equal."""
         if self.printed is not None:
-            return PRINTED_LIMIT
-        return NOISE_LIMIT if self.noise else EXACT_LIMIT
+            return SETTINGS.printed_limit
+        return SETTINGS.noise_limit if self.noise else SETTINGS.exact_limit
 
     @property
     def blur(self) -> float:
@@ -67,7 +59,7 @@ class Problem:
         """
         with np.errstate(all="ignore"):
             carried = np.sum(np.abs(self.X * by_input), axis=1)
-            allowed = ROUNDING * (np.abs(self.y) + carried) + self.noise * np.abs(self.y)
+            allowed = SETTINGS.rounding * (np.abs(self.y) + carried) + self.noise * np.abs(self.y)
             if self.printed is not None:
                 allowed = allowed + np.sum(np.abs(self.printed[:, :-1] * by_input), axis=1) + self.printed[:, -1]
             return np.asarray(allowed)
@@ -127,30 +119,14 @@ def checked(X: Any, y: Any, *, noise: Any = None, seed: int = 0) -> Problem:
         raise ValueError(f"y must be one column, but has shape {target.shape}; solve one target at a time")
     if len(table) != len(target):
         raise ValueError(f"X has {len(table)} rows but y has {len(target)}; they must match")
-    if len(table) < FEWEST_ROWS:
-        raise ValueError(f"{len(table)} rows are too few: give at least {FEWEST_ROWS}")
+    if len(table) < SETTINGS.fewest_rows:
+        raise ValueError(f"{len(table)} rows are too few: give at least {SETTINGS.fewest_rows}")
     if table.shape[1] == 0:
         raise ValueError("X has no columns")
     _require_finite(table, target)
     if noise is not None and not (isinstance(noise, Real) and 0 <= float(noise) < 1):
         raise ValueError(f"noise is the relative noise of y, a number at least 0 and below 1; got {noise!r}")
     return Problem(table, target, float(noise or 0.0), int(seed))
-
-
-def column_names(X: Any, names: Sequence[str] | None, columns: int) -> list[str]:
-    """The names given, else those of a DataFrame, else `x0, x1, ...`; one for each column, all distinct."""
-    given = names if names is not None else getattr(X, "columns", None)
-    if given is None:
-        return [f"x{i}" for i in range(columns)]
-    labels = [f"x{name}" if isinstance(name, Integral) else str(name) for name in given]
-    if len(labels) != columns:
-        raise ValueError(f"{len(labels)} names for {columns} columns: {labels}")
-    if any(not name.strip() for name in labels):
-        raise ValueError(f"column names must not be empty: {labels}")
-    repeated = sorted({name for name in labels if labels.count(name) > 1})
-    if repeated:
-        raise ValueError(f"column names must be distinct, but these repeat: {', '.join(repeated)}; rename them")
-    return labels
 
 
 def _numbers(values: Any, what: str) -> Array:

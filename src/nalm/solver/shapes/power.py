@@ -8,13 +8,13 @@ from fractions import Fraction
 
 import numpy as np
 
-from nalm.solver.algebra.calculus import Array
-from nalm.solver.algebra.formula import Formula, product, total
-from nalm.solver.problem import Problem
+from nalm.solver.data.problem import Problem
+from nalm.solver.formula.algebra import Formula, product, total
+from nalm.solver.formula.calculus import Array
 
 
 @dataclass(frozen=True)
-class Link:
+class TargetPower:
     """Explains `y ** power` and turns the explanation back into a formula for `y`."""
 
     power: int
@@ -45,10 +45,10 @@ class Link:
         return np.where(finite, weight / np.max(weight, where=finite, initial=1e-300), 0.0)
 
 
-IDENTITY = Link(1)
-LINKS = (IDENTITY, Link(-1), Link(2), Link(-2))
+IDENTITY = TargetPower(1)
+POWERS_OF_TARGET = (IDENTITY, TargetPower(-1), TargetPower(2), TargetPower(-2))
 
 
-def usable_links(problem: Problem) -> Iterator[Link]:
-    """The links that the signs and zeros of the target allow."""
-    return (link for link in LINKS if link.usable(problem.y))
+def usable_powers(problem: Problem) -> Iterator[TargetPower]:
+    """The powers that the signs and zeros of the target allow."""
+    return (target_power for target_power in POWERS_OF_TARGET if target_power.usable(problem.y))

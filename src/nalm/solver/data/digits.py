@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from nalm.solver.algebra.calculus import Array
-
-MOST_DIGITS = 8
+from nalm.solver.formula.calculus import Array
+from nalm.solver.settings import SETTINGS
 
 
 def half_units(values: Array) -> Array:
@@ -28,7 +27,7 @@ def half_units(values: Array) -> Array:
 
 def _coarsest(values: Array, power: Array, fewest: int) -> Array | None:
     """Half of `10 ** (power - digits)` for the fewest digits that keep every number; None if that takes too many."""
-    for digits in range(fewest, MOST_DIGITS):
+    for digits in range(fewest, SETTINGS.most_digits):
         unit = 10.0 ** (power - digits)
         counts = values / unit
         if np.all(np.abs(counts - np.round(counts)) <= 1e-12 * np.abs(counts)):

@@ -14,11 +14,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from nalm.solver.algebra.calculus import Array
-from nalm.solver.algebra.formula import ONE, Formula, Input, product, total
-from nalm.solver.problem import ROUNDING
-
-Indices = NDArray[np.int64]
+from nalm.solver.formula.algebra import ONE, Formula, Input, product, total
+from nalm.solver.formula.calculus import Array, Indices
+from nalm.solver.settings import SETTINGS
 
 
 class Op(IntEnum):
@@ -66,7 +64,7 @@ def joined(parts: list[Trees]) -> Trees:
 def leaves(X: Array) -> Trees:
     """The inputs and the constant 1 at the probe rows `X` `(m, d)`."""
     values = np.vstack([X.T, np.ones(len(X))])
-    errors = ROUNDING * np.abs(values)
+    errors = SETTINGS.rounding * np.abs(values)
     errors[-1] = 0
     number = np.arange(len(values))
     blank = np.full(len(values), -1)
@@ -75,7 +73,7 @@ def leaves(X: Array) -> Trees:
 
 def targets(y: Array, noise: float) -> Trees:
     """What may be peeled: the target, its square (the last layer is a root) and its root (it is a square)."""
-    error = (ROUNDING + noise) * np.abs(y)
+    error = (SETTINGS.rounding + noise) * np.abs(y)
     rows = [(y, error, Op.LEAF), (y**2, 2 * np.abs(y) * error, Op.SQUARE)]
     if np.all(y > 0):
         rows.append((np.sqrt(y), error / (2 * np.sqrt(y)), Op.ROOT))

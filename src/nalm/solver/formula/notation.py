@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from nalm.solver.algebra.formula import Constant, Formula, Input, Number, Product, Sum, inputs
+from nalm.solver.formula.algebra import Constant, Formula, Input, Number, PowerProduct, WeightedSum, inputs
 
 if TYPE_CHECKING:
     import sympy
@@ -24,9 +24,9 @@ def to_sympy(formula: Formula, symbols: Sequence[sympy.Symbol]) -> sympy.Expr:
             return symbols[index]
         case Constant(value):
             return number(value)
-        case Sum(terms):
+        case WeightedSum(terms):
             return sympy.Add(*(number(c) * to_sympy(t, symbols) for c, t in terms))
-        case Product(factors):
+        case PowerProduct(factors):
             return sympy.Mul(*(to_sympy(f, symbols) ** number(e) for f, e in factors))
 
 
@@ -43,7 +43,7 @@ def neat(expression: Any) -> Any:
 def show(formula: Formula, names: Sequence[str] | None = None) -> str:
     """The formula as text, with inputs `x0, x1, ...` unless names are given.
 
-    >>> show(Product(((Input(0), Fraction(1)), (Input(1), Fraction(-2)))))
+    >>> show(PowerProduct(((Input(0), Fraction(1)), (Input(1), Fraction(-2)))))
     'x0/x1**2'
     """
     import sympy

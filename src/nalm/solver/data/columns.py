@@ -1,0 +1,46 @@
+"""The columns of a table: their names, and which say nothing and are set aside before a search."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from nalm.solver.data.problem import Problem
+
+
+def column_names(X: Any, names: Sequence[str] | None, columns: int) -> list[str]:
+    """The names given, else those of a DataFrame, else `x0, x1, ...`; one for each column, all distinct."""
+    given = names if names is not None else getattr(X, "columns", None)
+    if given is None:
+        return [f"x{i}" for i in range(columns)]
+    labels = [f"x{name}" if isinstance(name, Integral) else str(name) for name in given]
+    if len(labels) != columns:
+        raise ValueError(f"{len(labels)} names for {columns} columns: {labels}")
+    if any(not name.strip() for name in labels):
+        raise ValueError(f"column names must not be empty: {labels}")
+    repeated = sorted({name for name in labels if labels.count(name) > 1})
+    if repeated:
+        raise ValueError(f"column names must be distinct, but these repeat: {', '.join(repeated)}; rename them")
+    return labels
+
+
+def set_aside(problem: Problem, names: Sequence[str]) -> tuple[Problem, list[int], list[str]]:
+    """The problem without constant and repeated columns, the columns kept, and notes on the others."""
+    kept: list[int] = []
+    notes: list[str] = []
+    first: dict[bytes, int] = {}
+    for i in range(problem.columns):
+        column = np.ascontiguousarray(problem.X[:, i])
+        if np.ptp(column) == 0:
+            notes.append(
+                f"column {names[i]} is constant ({column[0]:g}), so it was left out; it may hide in a coefficient"
+            )
+        elif (same := first.setdefault(column.tobytes(), i)) != i:
+            notes.append(f"column {names[i]} equals {names[same]}, so only {names[same]} was used")
+        else:
+            kept.append(i)
+    return replace(problem, X=np.ascontiguousarray(problem.X[:, kept])), kept, notes

@@ -1,0 +1,116 @@
+"""The search: shapes propose, the judge decides, cheapest first; noise and few digits are thought of in between."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+
+from nalm.solver.data.problem import Problem
+from nalm.solver.formula.algebra import Formula
+from nalm.solver.settings import SETTINGS
+from nalm.solver.shapes.approximation import approximations
+from nalm.solver.shapes.catalogue import BLURRED, SHAPES, proposals
+from nalm.solver.shapes.shape import Cost, Effort, Groups, Scope, Shape
+from nalm.solver.verdict.candidate import Finding, Status, Verdict
+from nalm.solver.verdict.choice import best_of, refusal
+from nalm.solver.verdict.judge import constant_target, judge, unclaimed
+from nalm.solver.verdict.noise import loosened, under_noise
+from nalm.solver.verdict.print import PRINTED, as_printed, in_print
+
+Report = Callable[[str], None]
+
+
+def searched(problem: Problem, effort: Effort, noise_is_known: bool, report: Report) -> Finding:
+    """Cheap shapes, then shallow and deep searches, with blurred data thought of after each but the last.
+
+    Noise comes before the deep searches because nothing exact can be found in noisy data, and they take seconds.
+    """
+    scope = Scope(problem, effort)
+    tried = constant_target(problem)
+    doubtful: Finding | None = None
+    for costs in STAGES:
+        if not problem.columns or any(verdict.found for verdict in tried):
+            break
+        tried = tried + climb(scope, [shape for shape in SHAPES if shape.cost in costs], report)
+        finding = _concluded(problem, tried)
+        if finding.verdict.status is Status.NONE and not noise_is_known and max(costs) < effort.costs:
+            finding = _blurred(finding, max(costs) > Cost.ITERATION, report)
+            if finding.verdict.found:
+                return finding
+            doubtful = finding if finding.verdict.status is Status.AMBIGUOUS and max(costs) > Cost.ITERATION else None
+        if max(costs) >= effort.costs:
+            break
+    finding = _concluded(problem, tried)
+    return doubtful if doubtful is not None and finding.verdict.status is Status.NONE else finding
+
+
+STAGES = ((Cost.CLOSED_FORM, Cost.ITERATION), (Cost.SHALLOW,), (Cost.DEEP,))
+
+
+def climb(scope: Scope, shapes: Iterable[Shape], report: Report = lambda _: None) -> list[Verdict]:
+    """Every proposal judged, in order; the search ends with the first shape that explains the data.
+
+    After a find, a few more proposals of the same group are judged, so that a rival shows itself.
+    """
+    judged: list[Verdict] = []
+    undecided = 0
+    for shape in shapes:
+        report(shape.name)
+        for group in shape.propose(scope):
+            for formula in group:
+                judged.append(judge(scope.problem, formula, shape.name))
+                undecided += judged[-1].status is Status.AMBIGUOUS
+                if undecided == SETTINGS.undecided:
+                    return judged
+                if judged[-1].found:
+                    rivals = islice(group, SETTINGS.rivals)
+                    return judged + [judge(scope.problem, rival, shape.name) for rival in rivals]
+    return judged
+
+
+def _concluded(problem: Problem, tried: list[Verdict]) -> Finding:
+    """The best of all that was tried, or of the approximations that are always there."""
+    return Finding(problem, tuple(tried), best_of(problem, tried, _fallback(problem)))
+
+
+def refused(problem: Problem, tried: list[Verdict]) -> Finding:
+    """No claim: whatever has the smallest error."""
+    return Finding(problem, tuple(tried), refusal([*tried, *_fallback(problem)]))
+
+
+def _fallback(problem: Problem) -> Iterator[Verdict]:
+    return (unclaimed(problem, formula, "approximation") for formula in approximations(problem))
+
+
+def _blurred(exact: Finding, thorough: bool, report: Report) -> Finding:
+    """What explains the data within their printed digits, if they have few, or else under noise.
+
+    Unless `thorough`, by the closed forms only.
+    """
+    shapes = [s for s in SHAPES if s.under_noise and (thorough or s.cost is Cost.CLOSED_FORM)]
+    if (printed := as_printed(exact.problem)) is not None:
+        report("printed digits")
+        inside = [in_print(printed, verdict) for verdict in climb(Scope(printed, BLURRED), map(_first, shapes))]
+        finding = _concluded(printed, inside)
+        if finding.verdict.status is not Status.NONE:
+            return Finding(printed, (*exact.tried, *inside), finding.verdict.because(PRINTED))
+        if not thorough:  # noise explains too easily what more shapes would explain exactly
+            return exact
+    report("noise")
+    scope = Scope(loosened(exact.problem), BLURRED)
+    return under_noise(exact.problem, _named_proposals(shapes, scope), exact)
+
+
+def _named_proposals(shapes: Iterable[Shape], scope: Scope) -> Iterator[tuple[Formula, str]]:
+    for shape in map(_first, shapes):
+        for formula in proposals(shape, scope):
+            yield formula, shape.name
+
+
+def _first(shape: Shape) -> Shape:
+    """The shape with its first proposals only: where data are blurred, nothing exact guides a search to more."""
+
+    def propose(scope: Scope) -> Groups:
+        yield islice(proposals(shape, scope), SETTINGS.blurred_proposals)
+
+    return Shape(shape.name, shape.cost, propose, shape.under_noise)

@@ -1,0 +1,181 @@
+"""Every threshold of the solver, with its unit and the derivation or experiment that fixed it.
+
+"Laws" below are the 65 laws of `benchmarks/regression_laws.py`, "approximations" what fits the targets of
+`tests/solver/targets.py`, functions that no formula of the solver equals.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Settings:
+    """One number for each decision; nothing else in the package holds a threshold of its own."""
+
+    # What counts as equal. Errors are counted in roundings: what rounding every input and the target once explains.
+    rounding: float = 2.0**-24
+    """Relative. Half a unit in the last place of float32: what a stored number may be off."""
+    exact_limit: float = 4.0
+    """Roundings. Laws measure about 0.5; the data may have been computed in a few steps of float32."""
+    noise_limit: float = 6.0
+    """Standard deviations of the noise: exceeded by chance once in 5e8 rows."""
+    printed_limit: float = 1.02
+    """Half units of the last digit: a bound, so 1 and the rounding of binary fractions."""
+    single_roundings: float = 1.2
+    """Roundings. A fitted number may not hide behind several: the data hold one, and the fit takes up a part of it."""
+    fewest_rows: int = 5
+    """Rows. Below, no table is accepted."""
+    most_digits: int = 8
+    """Decimal digits. With as many or more a number is as good as a float32."""
+
+    # Fitted numbers.
+    most_constants: int = 3
+    """Fitted real numbers in a claim; none of the laws holds more than two."""
+    least_determined: float = 2e-5
+    """Relative standard deviation of a fitted number in data without noise: the accuracy that the docs promise."""
+    least_determined_under_noise: float = 0.05
+    """The same under noise, a choice."""
+    largest_denominator: int = 12
+    """A choice: simple fractions only, as they become dense beyond."""
+    fraction_chance: float = 4e-3
+    """The chance that a random number lies within reach of a fraction, above which a fraction is not believed."""
+    fraction_reach: float = 4.0
+    """Standard deviations that a number may be away from the fraction it is taken for."""
+    hopeless: float = 1e3
+    """Limits. After one Gauss-Newton step an error this many times the limit does not come down."""
+    shortest_reach: float = 2.0
+    """Standard deviations by which a printed constant may differ from the fitted one."""
+
+    # Whether the data decide.
+    spare_bits: float = 20.0
+    """Bits of evidence left after paying for the formula: one false formula in a million of equal length."""
+    rows_per_term: int = 3
+    """Rows for each term of a cubic, so that an F test has twice as many degrees of freedom left as it spends."""
+    most_cubic_terms: int = 84
+    """Terms: a cubic in six inputs, the most that is asked for."""
+    pinned: float = 1e-2
+    """Relative deviation of predictions outside the data if every number were free: laws measure below 1e-3,
+    approximations above 1 (a short formula with the right Taylor terms has numbers that trade against each other)."""
+    pinned_in_print: float = 2e-3
+    """The same for printed tables: laws with three digits measure below 1e-3, approximations from 1e-2."""
+    pinned_under_noise: float = 0.05
+    """The same under noise, where changes of curvature count among the free numbers."""
+    spare_digits: float = 2.0
+    """Decimal digits. Several fitted numbers in a printed table are believed if they are this much rounder, in all."""
+    same_elsewhere: float = 1e-5
+    """Relative. Two formulas that differ by less outside the data are one function in float32."""
+
+    # Whether errors are random.
+    structure_level: float = 1e-5
+    """Chance that white errors are called structured by the F test, where there is no noise."""
+    structure_level_under_noise: float = 2e-3
+    """The same under estimated noise, where one formula is tested and not hundreds."""
+    predictable: float = 4.0
+    """Correlation of left-out predictions times the root of the rows: white errors exceed it once in a thousand."""
+    predictable_without_fits: float = 5.5
+    """The same for formulas without fitted numbers (once in a hundred thousand): they have less to hide, and must not
+    be refused by chance."""
+    kernel_rows: int = 512
+    """Rows in one block of the prediction test, whose cost grows with their cube."""
+    negligible_error: float = 1e-6
+    """Roundings. Smaller errors are those of float64 arithmetic and have structure of their own."""
+
+    # Noise of unknown size.
+    largest_noise: float = 0.03
+    """Relative. Above, laws and their neighbours are not told apart by the rows people have."""
+    clear_margin: float = 16.0
+    """Noise variances by which a rival must be worse: four standard deviations."""
+    blurred_proposals: int = 40
+    """Formulas taken from each shape where data are blurred: nothing exact guides a search to more."""
+    listed_under_noise: int = 10
+    """Formulas shown beside the chosen one."""
+
+    # When a search ends.
+    rivals: int = 20
+    """Formulas judged after a find, so that a rival shows itself."""
+    undecided: int = 30
+    """After so many formulas that reproduce the data but are not pinned down, more of them decide nothing."""
+
+    # Linear combinations.
+    largest_weight: int = 1000
+    """A larger whole weight is a sign of columns that cancel."""
+    negligible_weight: float = 1e-5
+    """Share of the largest term, below which a term is rounding."""
+    significant: float = 4.0
+    """Standard deviations by which a fitted weight must differ from nothing."""
+    nearly_explained: float = 0.05
+    """Relative error above which a combination is not worth a verdict."""
+    nearly_whole: float = 0.05
+    """Distance from a whole weight at which it is rounded at once, before refitting."""
+
+    # Products of sums.
+    affine_columns: int = 20
+    """Up to this many inputs the factors may also hold a constant: the cost grows with the cube."""
+    real_in_sums: int = 3
+    """Real weights inside the factors: as many as a claim may hold."""
+    stall_steps: int = 12
+    """Steps of Levenberg-Marquardt after which it must have gained `stall_gain`."""
+    stall_gain: float = 0.05
+    """Share of the squared error."""
+    converged: float = 1e-9
+    """Relative error at which a fit ends: below float32's rounding."""
+
+    # Sparse sums.
+    smallest_determinant: float = 1e-11
+    """Of the Gram matrix of two unit columns: below, they differ by less than 3e-6."""
+    beam_rows: int = 256
+    """Rows that rank sums; all rows judge."""
+    beam_block: int = 256
+    """Columns of the Gram matrix in memory at a time."""
+    beam_tried: int = 30
+    """On a narrow range very many sums come close; only the closest are worth a verdict."""
+    most_features: int = 2500
+    """Monomials in a dictionary: 50 MB of Gram matrix."""
+    triple_columns: int = 10
+    """Up to this many inputs, products of three are in the dictionary (960 of them for ten)."""
+
+    # Forms and composites.
+    close: float = 1e-4
+    """Relative error left by a projection that is still worth a fit: float32 rounding, amplified by the condition."""
+    most_small_trees: int = 3000
+    """Trees compared in pairs: 4.5 million pairs in two matrix products."""
+    rounded: float = 5e-6
+    """Share of the target that rounding leaves when the linear part is taken out."""
+    pairs_kept: int = 24
+    """Pairs of small trees worth a fit."""
+
+    # Tree search.
+    probes: int = 12
+    """Rows at which trees are compared. Three sharp ones of 24 bits would do; the others stand in for blunt ones."""
+    slack: float = 3.0
+    """Error bounds by which two values that are equal may differ: the bounds are first order."""
+    hits: int = 300
+    """Meetings of one level that become formulas; loose ones (with a free offset) are mostly chance."""
+    loose_hits: int = 60
+    split_hits: int = 400
+    most_met: int = 4000
+    """Trees in the window of one target, above which the view is flat and says nothing."""
+    meet_chunk: int = 2_000_000
+    """Pairs in memory at a time."""
+    loose_values: int = 100_000
+    """Trees and targets together, up to which meetings with a free offset are affordable."""
+    split_values: int = 1_500_000
+    """Trees times targets, up to which a split is affordable."""
+    split_probes: int = 5
+    """Probes that a split's meeting sees; all are asked when the factor is fitted."""
+    split_sharp: float = 50.0
+    """Error bounds the first value must be away from zero: blunter ones match anything."""
+    split_wobble: float = 0.05
+    """Relative spread of the factor over the probes, above which it is no factor."""
+    shallow_leaves: int = 5
+    """Up to this many leaves a tree search is cheaper than the composite shapes."""
+
+    # Stacks of units.
+    most_copies: int = 24
+    """Copies of a wire that stand for a whole weight: more would be wider than any published stack."""
+    most_factors: int = 5
+    """Factors looked for when a stack is given."""
+
+
+SETTINGS = Settings()

@@ -1,0 +1,133 @@
+"""The one list of shapes, in the order in which they are tried, and how far each effort takes them.
+
+To add a shape: write `my_shape(problem, ...) -> Groups` in a module of its own, and add one line to `SHAPES`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain
+
+from nalm.solver.formula.algebra import Formula
+from nalm.solver.settings import SETTINGS
+from nalm.solver.shapes.composite import product_with_factors, sum_with_trees
+from nalm.solver.shapes.factored import product_of_sums, quotient_of_sums
+from nalm.solver.shapes.forms import monomial_times_form
+from nalm.solver.shapes.monomials import sum_of_products
+from nalm.solver.shapes.products import product_of_powers
+from nalm.solver.shapes.shape import EVERY, Cost, Effort, Groups, Scope, Shape
+from nalm.solver.shapes.sums import sum_of_inputs, sum_of_powers
+from nalm.solver.shapes.trees.search import tree
+
+EFFORTS = {
+    "quick": Effort(
+        pair_starts=4, starts=2, most_factors=2, sum_columns=5, tree_columns={4: 6}, tree_budget=100_000,
+        costs=Cost.SHALLOW,
+    ),
+    "normal": Effort(
+        pair_starts=8, starts=4, most_factors=3, sum_columns=6, long_columns=10, long_terms=5, form_columns=10,
+        composite_columns=6, tree_columns={4: 30, 5: 10, 6: 7, 7: 5}, tree_budget=600_000,
+    ),
+    "high": Effort(
+        pair_starts=20, starts=10, most_factors=5, sum_columns=6, long_columns=14, long_terms=8, form_columns=14,
+        composite_columns=6, tree_columns={4: 100, 5: 20, 6: 14, 7: 10}, tree_budget=6_000_000,
+    ),
+}  # fmt: skip
+
+BLURRED = Effort(pair_starts=3, sum_columns=6, sum_width=30, form_columns=6, composite_columns=5)
+"""Where data are blurred by noise or few digits: many formulas come close, so fewer of each shape are looked at."""
+
+ALONE = Effort(sum_terms=4)
+"""One shape, all columns."""
+
+
+def _products_of_sums(k: int) -> Shape:
+    def propose(scope: Scope) -> Groups:
+        if k <= scope.effort.most_factors:
+            starts = scope.effort.pair_starts if k == 2 else scope.effort.starts
+            yield from product_of_sums(scope.problem, k=k, starts=starts)
+
+    return Shape(f"product of {k} sums", Cost.ITERATION if k == 2 else Cost.DEEP, propose, under_noise=k == 2)
+
+
+def _trees(leaves: int) -> Shape:
+    def propose(scope: Scope) -> Groups:
+        columns = scope.effort.tree_columns
+        # A deeper search over the same columns finds these trees as well; one over every column is there to be alone.
+        contained = scope.problem.columns <= columns.get(leaves + 1, 0) < EVERY
+        if leaves in columns and (leaves == SETTINGS.shallow_leaves or not contained):
+            chosen = scope.columns(columns[leaves])
+            yield from tree(scope.problem, chosen, most_leaves=leaves, budget=scope.effort.tree_budget)
+
+    return Shape(f"tree to {leaves} leaves", Cost.SHALLOW if leaves <= SETTINGS.shallow_leaves else Cost.DEEP, propose)
+
+
+def _sums_of_products(scope: Scope) -> Groups:
+    effort = scope.effort
+    return sum_of_products(scope.problem, scope.columns(effort.sum_columns), effort.sum_terms, effort.sum_width)
+
+
+def _longer_sums_of_products(scope: Scope) -> Groups:
+    return sum_of_products(scope.problem, scope.columns(scope.effort.long_columns), scope.effort.long_terms)
+
+
+def _quotient_with_constants(scope: Scope) -> Groups:
+    if scope.problem.columns <= SETTINGS.affine_columns:
+        yield from quotient_of_sums(scope.problem, affine=True)
+
+
+def _product_with_constants(scope: Scope) -> Groups:
+    if scope.problem.columns <= SETTINGS.affine_columns:
+        yield from product_of_sums(scope.problem, k=2, starts=scope.effort.starts, affine=True)
+
+
+def _monomial_times_form(scope: Scope) -> Groups:
+    return monomial_times_form(scope.problem, scope.columns(scope.effort.form_columns))
+
+
+def _product_with_factors(scope: Scope) -> Groups:
+    return product_with_factors(scope.problem, scope.columns(scope.effort.composite_columns))
+
+
+def _sum_with_trees(scope: Scope) -> Groups:
+    return sum_with_trees(scope.problem, scope.columns(scope.effort.composite_columns))
+
+
+SHAPES = (
+    Shape("sum", Cost.CLOSED_FORM, lambda scope: sum_of_inputs(scope.problem), under_noise=True),
+    Shape("product", Cost.CLOSED_FORM, lambda scope: product_of_powers(scope.problem), under_noise=True),
+    Shape("sum of powers", Cost.CLOSED_FORM, lambda scope: sum_of_powers(scope.problem), under_noise=True),
+    Shape("quotient of sums", Cost.CLOSED_FORM, lambda scope: quotient_of_sums(scope.problem), under_noise=True),
+    _products_of_sums(2),
+    Shape("sum of products", Cost.SHALLOW, _sums_of_products, under_noise=True),
+    Shape("quotient of sums with constants", Cost.SHALLOW, _quotient_with_constants),
+    Shape("product of 2 sums with constants", Cost.SHALLOW, _product_with_constants),
+    _trees(4),
+    _trees(5),
+    Shape("monomial times a form", Cost.DEEP, _monomial_times_form, under_noise=True),
+    Shape("product with factors", Cost.DEEP, _product_with_factors, under_noise=True),
+    Shape("sum with trees", Cost.DEEP, _sum_with_trees, under_noise=True),
+    _trees(6),
+    _trees(7),
+    Shape("longer sum of products", Cost.DEEP, _longer_sums_of_products),
+    _products_of_sums(3),
+    _products_of_sums(4),
+    _products_of_sums(5),
+)
+
+
+def shape_named(name: str) -> Shape:
+    """The shape of this name; the error lists all of them.
+
+    >>> shape_named("sum").cost.name
+    'CLOSED_FORM'
+    """
+    for shape in SHAPES:
+        if shape.name == name:
+            return shape
+    raise ValueError(f"there is no shape {name!r}; the shapes are {', '.join(shape.name for shape in SHAPES)}")
+
+
+def proposals(shape: Shape, scope: Scope) -> Iterator[Formula]:
+    """All proposals of a shape, one after another."""
+    return chain.from_iterable(shape.propose(scope))

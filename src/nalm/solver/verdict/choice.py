@@ -1,0 +1,29 @@
+"""The verdict on a whole search: the best of all that was judged, unless an equal disagrees with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from nalm.solver.data.problem import Problem
+from nalm.solver.verdict.candidate import Status, Verdict
+from nalm.solver.verdict.certainty import agrees_elsewhere
+
+
+def best_of(problem: Problem, tried: Sequence[Verdict], fallback: Iterable[Verdict] = ()) -> Verdict:
+    """The simplest claim, with fewest fitted numbers; without any, the smallest error, also among the fallback."""
+    found = [v for v in tried if v.found] or [v for v in tried if v.status is Status.AMBIGUOUS]
+    if not found:
+        return refusal([*tried, *fallback])
+    chosen = min(found, key=lambda v: (len(v.candidate.constants), v.candidate.complexity))
+    best = chosen.candidate
+    candidates = (v.candidate for v in found)
+    rivals = [c for c in candidates if c.complexity <= best.complexity + 1 and len(c.constants) <= len(best.constants)]
+    if not all(agrees_elsewhere(problem, best.formula, rival.formula) for rival in rivals):
+        why = "another formula of the same size fits as well but differs outside the data"
+        return Verdict(best, Status.AMBIGUOUS, (why,))
+    return chosen
+
+
+def refusal(tried: Sequence[Verdict]) -> Verdict:
+    """The smallest error, and nothing is said of it."""
+    return Verdict(min(tried, key=lambda v: v.candidate.relative_error).candidate, Status.NONE)
