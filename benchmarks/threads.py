@@ -5,7 +5,9 @@ from __future__ import annotations
 import time
 
 from nalm.bench.engine.cohort import Cohort
-from nalm.bench.engine.train import Options, choose
+from nalm.bench.engine.descent import choose
+from nalm.bench.engine.options import Options
+from nalm.bench.engine.program import Program
 from nalm.bench.speed import Case, cases
 
 SECONDS = 1.0
@@ -15,7 +17,7 @@ SHOWN = (("NMU", 2), ("NMU", 10), ("RealNPU", 2), ("NAU-NMU", 100))
 
 def seconds(case: Case, threads: int, steps: int) -> float:
     """Wall time of some steps of the whole cohort, best of a few trials."""
-    cohort = Cohort(case.runs())
+    cohort = Cohort(case.runs(), Program)
     backend = choose(cohort, Options(engine="native", threads=threads))
     times = []
     for _ in range(TRIALS):

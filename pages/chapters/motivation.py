@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from scipy.stats import t
 
-from nalm.bench.engine.program import substituted
+from nalm.bench.engine.problem import substituted
 from nalm.bench.run import Run
 from nalm.bench.show.drawings import Surface, draw_surfaces
 from nalm.bench.studies import find_study
@@ -43,7 +43,7 @@ def mlp_errors() -> str:
                 continue
             inside, outside = ([float(row[key]) for row in rows] for key in ("validation_error", "test_error"))
             said = TABLE_1.get(cell.row, "") if cell.column == "×" else ""
-            steps = f"{cell.recipe.steps:,}"
+            steps = f"{cell.method.steps:,}"
             lines.append([cell.column, cell.row, steps, str(len(rows)), _errors(inside), _errors(outside), said])
     head = ["", "network", "steps", "seeds", "U[1,2): error (solved)", "U[2,6): error (solved)", "published: both"]
     return markdown_table(head, sorted(lines, key=lambda line: list(SIGNS).index(line[0])))

@@ -34,7 +34,7 @@ def mean_gate(run: Run, weights: dict[str, Any]) -> float:
     with torch.no_grad():
         for name, parameter in unit.named_parameters():
             parameter.copy_(torch.tensor(weights[name]))
-        u = uniforms(run.seed, Stream.TRAIN, run.recipe.steps, (run.task.draws, run.recipe.batch))
+        u = uniforms(run.seed, Stream.TRAIN, run.method.steps, (run.task.draws, run.method.batch))
         x = run.task.train.quantile(u, run.task.train.numbers(run.task.in_features).float())
         second = unit.layers[1]
         return float(torch.sigmoid(second.get_parameter("G") @ unit.layers[0].compute(x)).mean())
@@ -46,7 +46,7 @@ def collect(store: Path) -> int:
     with Store(store, readonly=True) as kept:
         for name in STUDIES:
             planned = {run.id: (cell, run) for cell, run in find_study(name).runs()}
-            for row in kept.rows(id=list(planned)):
+            for row in kept.records(id=list(planned)):
                 cell, run = planned[row["id"]]
                 gate = f"{mean_gate(run, row['weights']):.4f}" if row["nonfinite_step"] is None else ""
                 lines.append((name, cell.row, cell.column, run.seed, int(row["solved"]), gate))

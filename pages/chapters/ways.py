@@ -21,7 +21,7 @@ def compared(chapter: str) -> str:
 
 def _lines(study: Study, rows: dict[str, dict[str, Any]]) -> list[list[str]]:
     """The rows trained in other ways, each kind of unit after its published row."""
-    others = [cell for cell in study.cells if cell.recipe.way != "published"]
+    others = [cell for cell in study.cells if cell.method.way != "published"]
     units = {cell.row.rpartition(" ")[0] for cell in others}
     found: dict[str, list[tuple[Cell, dict[str, Any]]]] = {}
     for cell, run in study.runs():
@@ -31,7 +31,7 @@ def _lines(study: Study, rows: dict[str, dict[str, Any]]) -> list[list[str]]:
 
 
 def _numbers(own: list[tuple[Cell, dict[str, Any]]]) -> list[str]:
-    samples = [row["solved_at"] * cell.recipe.batch for cell, row in own if row["solved"]]
+    samples = [row["solved_at"] * cell.method.batch for cell, row in own if row["solved"]]
     counted = f"{median(samples):,.0f} ({max(samples):,.0f})" if samples else "-"
     seconds = sum(row["seconds"] for _, row in own) / len(own)
     return [f"{len(samples):,}/{len(own):,}", counted, f"{seconds:.2g}"]

@@ -1,6 +1,6 @@
 """The field's experiments, and the door to your own: a study is a script of a few lines.
 
->>> from nalm.bench import Run, Store, Study, Task, train
+>>> from nalm.bench import Descent, Run, SampledTask, Store, Study, Task, train
 """
 
 import importlib
@@ -8,21 +8,40 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from nalm.bench.engine.train import train
+    from nalm.bench.method import Descent, Method, Rule, Solve
     from nalm.bench.results.store import Store
-    from nalm.bench.run import Run
-    from nalm.bench.study import Study
-    from nalm.bench.task import Task
+    from nalm.bench.run import Layer, Model, Run, single
+    from nalm.bench.study import Cell, Study, cells_over
+    from nalm.bench.task import SampledTask, Task
 
-__all__ = ["Run", "Store", "Study", "Task", "train"]
+__all__ = [
+    "Cell",
+    "Descent",
+    "Layer",
+    "Method",
+    "Model",
+    "Rule",
+    "Run",
+    "SampledTask",
+    "Solve",
+    "Store",
+    "Study",
+    "Task",
+    "cells_over",
+    "single",
+    "train",
+]
 
 # imported on first use: looking at a store needs no engine
-_LATER = {
-    "Run": "nalm.bench.run",
-    "Store": "nalm.bench.results.store",
-    "Study": "nalm.bench.study",
-    "Task": "nalm.bench.task",
-    "train": "nalm.bench.engine.train",
+_ROOMS = {
+    "nalm.bench.engine.train": ("train",),
+    "nalm.bench.method": ("Descent", "Method", "Rule", "Solve"),
+    "nalm.bench.results.store": ("Store",),
+    "nalm.bench.run": ("Layer", "Model", "Run", "single"),
+    "nalm.bench.study": ("Cell", "Study", "cells_over"),
+    "nalm.bench.task": ("SampledTask", "Task"),
 }
+_LATER = {name: room for room, names in _ROOMS.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import difflib
+import hashlib
 import importlib.util
 import pkgutil
 import sys
 from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
@@ -36,18 +38,26 @@ def nearest(name: str, valid: Iterable[str]) -> str:
 
 
 def from_file(reference: str) -> Any:
-    """The object that `path/to/file.py:Name` refers to."""
+    """The object that `path/to/file.py:Name` refers to. A file is executed once, and again when its text changed."""
     path_text, _, name = reference.rpartition(":")
     path = Path(path_text)
     if not path.is_file():
         raise ValueError(f"{reference}: there is no file {path_text!r}; write path/to/file.py:ClassName.")
-    module_name = f"nalm_user_{path.stem}"
+    names = vars(_executed(path.resolve(), path.read_bytes()))
+    if name not in names:
+        raise ValueError(f"{reference}: {path_text} defines no {name!r}. {nearest(name, names)}")
+    return names[name]
+
+
+@cache
+def _executed(path: Path, text: bytes) -> ModuleType:
+    """The module in a file with this text; files of equal names in different folders are different modules."""
+    digest = hashlib.sha256(str(path).encode() + b"\0" + text).hexdigest()[:8]
+    module_name = f"nalm_user_{path.stem}_{digest}"
     spec = importlib.util.spec_from_file_location(module_name, path)
     if spec is None or spec.loader is None:
-        raise ValueError(f"{reference}: {path_text!r} is not a Python file.")
+        raise ValueError(f"{path} is not a Python file.")
     module = importlib.util.module_from_spec(spec)
     sys.modules[module_name] = module
     spec.loader.exec_module(module)
-    if name not in vars(module):
-        raise ValueError(f"{reference}: {path_text} defines no {name!r}. {nearest(name, vars(module))}")
-    return vars(module)[name]
+    return module

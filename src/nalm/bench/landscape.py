@@ -16,9 +16,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from nalm.bench.engine.cohort import Cohort
-from nalm.bench.engine.program import substituted
-from nalm.bench.engine.train import Options, choose
+from nalm.bench.engine.descent import choose
+from nalm.bench.engine.options import Options
+from nalm.bench.engine.problem import substituted
+from nalm.bench.engine.program import Program
 from nalm.bench.find import nearest
+from nalm.bench.method import Descent
 from nalm.bench.run import Run
 from nalm.core.uniforms import Stream, supplied, uniforms
 from nalm.core.unit import Unit
@@ -192,13 +195,13 @@ def weight_path(run: Run, points: int = 200, options: Options | None = None) -> 
 
     The run is trained anew. It is a pure function of its content, so this is the path of the run that is kept.
     """
-    cohort = Cohort([replace(run, every=max(1, run.recipe.steps // points))])
+    cohort = Cohort([replace(run, every=max(1, run.method.steps // points))], Program)
     steps: list[int] = []
     values: dict[str, list[Floats]] = {}
 
-    def note(now: Cohort) -> None:
+    def note(now: Cohort[Descent, Program]) -> None:
         steps.append(now.step)
-        state = {name: torch.from_numpy(now.state[name]) for name in now.program.parameters}
+        state = {name: torch.from_numpy(value) for name, value in now.problem.shown(now.state).items()}
         with substituted(now.unit, state) as unit, torch.no_grad():
             for path, part in unit.named_modules():
                 for name in part.weights if isinstance(part, Unit) else ():

@@ -1,9 +1,9 @@
-"""What is to be run: a unit, a task, a recipe and a seed. A run is a pure function of these, named by their hash."""
+"""What is to be run: a model, a task, a method and a seed. A run is a pure function of these, named by their hash."""
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
+import inspect
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,12 +14,14 @@ from typing import Any
 import torch
 
 from nalm.bench.find import from_file, nearest
+from nalm.bench.method import Method
+from nalm.bench.plain import plain
 from nalm.bench.task import Task
+from nalm.core import weight as weights
 from nalm.core.containers import Chain, Foreign
-from nalm.core.recipe import Recipe
 from nalm.core.start import uniform
 from nalm.core.unit import Unit
-from nalm.core.weight import Weight, l1, l2, saturate, to_grid
+from nalm.core.weight import Pull, Weight
 from nalm.units import catalogue
 
 
@@ -69,16 +71,19 @@ class Layer:
         return content
 
 
-PULLS = {pull.__name__: pull for pull in (to_grid, l1, l2, saturate)}
-
-
 def variants(source: type[Unit], changes: Mapping[str, Mapping[str, Any]]) -> dict[str, Weight]:
     """Declared weights of a unit with some fields replaced, for ablations: plain data in, see `Layer`."""
     return {name: _variant(source, name, fields) for name, fields in changes.items()}
 
 
+def pulls() -> dict[str, Pull]:
+    """The penalty terms of `nalm.core.weight` by name: the functions of a weight and its raw parameters."""
+    functions = {name: value for name, value in vars(weights).items() if inspect.isfunction(value)}
+    return {n: f for n, f in functions.items() if list(inspect.signature(f).parameters) == ["weight", "raw"]}
+
+
 def _variant(source: type[Unit], name: str, fields: Mapping[str, Any]) -> Weight:
-    declared = source.declared
+    declared, known = source.declared, pulls()
     if name not in declared:
         raise ValueError(f"{source.__name__} has no weight {name!r}. {nearest(name, declared)}")
     read: dict[str, Callable[[Any], Any]] = {
@@ -86,10 +91,10 @@ def _variant(source: type[Unit], name: str, fields: Mapping[str, Any]) -> Weight
         "box": lambda box: box and tuple(box),
         "grid": lambda grid: grid and tuple(grid),
         "keep": str,
-        "pulls": lambda names: tuple(PULLS[pull] for pull in names),
+        "pulls": lambda names: tuple(known[pull] for pull in names),
     }
-    for unknown in [f for f in fields if f not in read] + [p for p in fields.get("pulls", ()) if p not in PULLS]:
-        raise ValueError(f"{source.__name__}.{name}: there is no {unknown!r}. {nearest(unknown, (*read, *PULLS))}")
+    for unknown in [f for f in fields if f not in read] + [p for p in fields.get("pulls", ()) if p not in known]:
+        raise ValueError(f"{source.__name__}.{name}: there is no {unknown!r}. {nearest(unknown, (*read, *known))}")
     return replace(declared[name], **{field: read[field](value) for field, value in fields.items()})
 
 
@@ -126,18 +131,22 @@ class Run:
     Args:
         retire: stop once it is solved, on the grid and past every ramp; the published protocol trains on.
 
+        study: for which study it is trained; other studies may share it, so its name does not depend on it.
+
+    >>> from nalm.bench.method import Descent
     >>> from nalm.bench.tasks.arithmetic import RANGES, SingleModule
     >>> from nalm.units.nau import NMU
-    >>> len(Run(single("NMU", 2), SingleModule(*RANGES["U[1,2)"]), NMU.recipe, seed=0).id)
+    >>> len(Run(single("NMU", 2), SingleModule(*RANGES["U[1,2)"]), Descent(NMU.recipe), seed=0).id)
     16
     """
 
     model: Model
     task: Task
-    recipe: Recipe
+    method: Method
     seed: int
     every: int = 1_000
     retire: bool = False
+    study: str = field(default="", compare=False)
 
     @cached_property
     def id(self) -> str:
@@ -147,35 +156,13 @@ class Run:
     @cached_property
     def json(self) -> str:
         """The exact run as canonical JSON."""
-        content = {"model": self.model.content(), "task": plain(self.task), "recipe": plain(self.recipe)}
+        content = {"model": self.model.content(), "task": plain(self.task), "recipe": self.method.content()}
         content |= {"seed": self.seed, "every": self.every, **({"retire": True} if self.retire else {})}
         return json.dumps(content, sort_keys=True, separators=(",", ":"))
 
     @property
     def structure(self) -> tuple[object, ...]:
-        """Runs of equal structure train as one cohort; learning rates and ranges are numbers and may differ."""
-        recipe = plain(self.recipe.without_rate())
+        """Runs of equal structure train as one group; learning rates and ranges are numbers and may differ."""
+        method = (type(self.method).__name__, json.dumps(self.method.shared(), sort_keys=True))
         model = json.dumps(self.model.content(), sort_keys=True)
-        return (model, self.task.structure, json.dumps(recipe, sort_keys=True), self.every, self.retire)
-
-
-def plain(value: Any) -> Any:
-    """Dataclasses as nested dictionaries of plain values, with their class names.
-
-    Fields at their default are left out, so that a new option does not rename the runs of those who do not use it.
-    The price: a default must never change.
-    """
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        fields = [f for f in dataclasses.fields(value) if f.compare and getattr(value, f.name) != _default(f)]
-        return {"kind": type(value).__name__, **{f.name: plain(getattr(value, f.name)) for f in fields}}
-    if isinstance(value, Mapping):
-        return {str(k): plain(v) for k, v in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [plain(v) for v in value]
-    if isinstance(value, float) and value.is_integer():
-        return int(value)  # 1 and 1.0 are the same number, so they name the same run
-    return value
-
-
-def _default(f: dataclasses.Field[Any]) -> Any:
-    return f.default_factory() if f.default_factory is not dataclasses.MISSING else f.default
+        return (model, self.task.structure, method, self.every, self.retire)

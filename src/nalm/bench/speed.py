@@ -16,12 +16,16 @@ import numpy as np
 import torch
 
 from nalm.bench.engine.cohort import Cohort
-from nalm.bench.engine.train import EngineName, Options, choose
+from nalm.bench.engine.descent import choose
+from nalm.bench.engine.options import EngineName, Options
+from nalm.bench.engine.program import Program
+from nalm.bench.method import Descent
 from nalm.bench.run import Layer, Model, Run, single
-from nalm.bench.task import Task
+from nalm.bench.task import SampledTask
 from nalm.bench.tasks.arithmetic import RANGES, SingleModule
 from nalm.bench.tasks.two_layer import TwoLayer
-from nalm.core.recipe import Adam, Recipe
+from nalm.core import semantics
+from nalm.core.recipe import Recipe
 from nalm.units import catalogue
 
 SECONDS = 0.5  # per measurement
@@ -32,14 +36,14 @@ class Case:
     """What is timed."""
 
     model: Model
-    task: Task
+    task: SampledTask
     recipe: Recipe
     seeds: int = 25
 
     def runs(self) -> list[Run]:
         """The cohort of the published study: every seed on nine ranges."""
         tasks = [type(self.task)(**{**vars(self.task), "train": a, "test": b}) for a, b in RANGES.values()]
-        return [Run(self.model, task, self.recipe, seed) for task in tasks for seed in range(self.seeds)]
+        return [Run(self.model, task, Descent(self.recipe), seed) for task in tasks for seed in range(self.seeds)]
 
 
 @dataclass(frozen=True)
@@ -82,7 +86,7 @@ def measure(case: Case, engine: EngineName = "auto", seconds: float = SECONDS) -
     """Time one case with an engine on one thread and with the plain loop."""
     torch.set_num_threads(1)
     runs = case.runs()
-    cohort = Cohort(runs)
+    cohort = Cohort(runs, Program)
     started = time.process_time()
     backend = choose(cohort, Options(engine=engine, threads=1))
     built = time.process_time() - started
@@ -100,9 +104,7 @@ def plain_loop(case: Case, seconds: float = SECONDS) -> float:
     run = case.runs()[0]
     unit = case.model.build().train()
     unit.reset_parameters(run.seed)
-    rate = case.recipe.rate
-    kind = torch.optim.Adam if isinstance(case.recipe.optimiser, Adam) else torch.optim.SGD
-    optimiser = kind(unit.parameters(), lr=rate)
+    optimiser = case.recipe.optimiser.in_torch(unit.parameters())
     numbers, selection = case.task.train.numbers(case.task.in_features).float(), case.task.selection(run.seed)
 
     def advance(steps: int) -> None:
@@ -110,10 +112,8 @@ def plain_loop(case: Case, seconds: float = SECONDS) -> float:
             u = torch.rand(case.task.draws, case.recipe.batch)
             x, t = case.task.sample(u, numbers, selection, case.task.train)
             loss = (unit.compute(x) - t).square().mean()
-            terms = unit.penalties() if case.recipe.penalties else {}
-            for name, schedule in case.recipe.penalties.items():
-                if name in terms:
-                    loss = loss + schedule.at(step) * terms[name]
+            strengths = semantics.strengths(case.recipe, step, float("inf"))
+            loss = semantics.penalty(unit.penalties() if strengths else {}, strengths, loss)
             optimiser.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]
             optimiser.step()

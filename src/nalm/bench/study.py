@@ -6,11 +6,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from nalm.bench.find import nearest
-from nalm.bench.run import Layer, Model, Run, single
+from nalm.bench.method import Descent, Method, Rule, Solve
+from nalm.bench.run import Model, Run, single
 from nalm.bench.task import Task
-from nalm.core.recipe import LocalGaussNewton, Recipe, Solver
+from nalm.core.recipe import Recipe
 from nalm.core.unit import Unit
 
+Row = tuple[Model, Recipe | Method]
+"""A line of a study before it meets its columns; a recipe stands for descent by it."""
 QUICK_SEEDS = 5
 QUICK_STEPS = 5_000
 
@@ -39,18 +42,18 @@ class Cell:
     column: str
     model: Model
     task: Task
-    recipe: Recipe
+    method: Method
     every: int = 1_000
     retire: bool = False
 
-    def run(self, seed: int) -> Run:
+    def run(self, seed: int, study: str = "") -> Run:
         """The cell's run for a seed."""
-        return Run(self.model, self.task, self.recipe, seed, self.every, self.retire)
+        return Run(self.model, self.task, self.method, seed, self.every, self.retire, study)
 
     def quick(self) -> Cell:
         """The same in fewer steps, with ten evaluations; schedules keep their place."""
-        steps = min(self.recipe.steps, QUICK_STEPS)
-        return replace(self, recipe=self.recipe.scaled(steps), every=max(1, steps // 10))
+        steps = min(self.method.steps, QUICK_STEPS)
+        return replace(self, method=self.method.scaled(steps), every=max(1, steps // 10))
 
 
 @dataclass(frozen=True)
@@ -85,7 +88,7 @@ class Study:
 
     def runs(self) -> Iterator[tuple[Cell, Run]]:
         """All runs, cell by cell."""
-        return ((cell, cell.run(seed)) for cell in self.cells for seed in range(self.seeds))
+        return ((cell, cell.run(seed, self.name)) for cell in self.cells for seed in range(self.seeds))
 
     def quick(self) -> Study:
         """A taste: fewer seeds and steps; its runs have ids of their own."""
@@ -100,9 +103,9 @@ class Study:
 
     def trained(self, way: str) -> Study:
         """Only the rows trained in one way: "published", "lgn" (the local Gauss-Newton rule) or "solver"."""
-        cells = tuple(cell for cell in self.cells if cell.recipe.way == way)
+        cells = tuple(cell for cell in self.cells if cell.method.way == way)
         if not cells:
-            ways = dict.fromkeys(cell.recipe.way for cell in self.cells)
+            ways = dict.fromkeys(cell.method.way for cell in self.cells)
             raise ValueError(f"{self.name} has no rows trained by {way!r}. {nearest(way, ways)}")
         return replace(self, cells=cells)
 
@@ -124,11 +127,11 @@ class Study:
         cells = []
         for column in self.columns:
             like = next(cell for cell in self.cells if cell.column == column)
-            layer = Layer(reference, like.task.in_features, like.task.out_features)
-            recipe = layer.source.recipe if issubclass(layer.source, Unit) else Recipe()
             model = single(reference, like.task.in_features, like.task.out_features)
-            steps = max(recipe.steps, like.recipe.steps)
-            cells.append(replace(like, row=label, model=model, recipe=replace(recipe, steps=steps)))
+            source = model.layers[0].source
+            recipe = source.recipe if issubclass(source, Unit) else Recipe()
+            method = Descent(replace(recipe, steps=max(recipe.steps, like.method.steps)))
+            cells.append(replace(like, row=label, model=model, method=method))
         return replace(self, cells=(*self.cells, *cells))
 
 
@@ -142,23 +145,19 @@ def _pick(name: str, valid: Mapping[str, str], what: str) -> str:
     return valid[_loose(name)]
 
 
-def other_ways(*models: Model, steps: int = 500, samples: int = 256) -> list[tuple[Model, Recipe]]:
+def other_ways(*models: Model, steps: int = 500, samples: int = 256) -> list[Row]:
     """Rows that train the same models by the local Gauss-Newton rule, and by the solver on one batch of `samples`."""
-    rule = Recipe(LocalGaussNewton(), steps=steps, batch=128)
-    solver = Recipe(Solver(), steps=1, batch=samples)
-    ways = (("lgn", rule), ("solver", solver))
-    return [(replace(model, label=f"{model.label} {name}"), recipe) for name, recipe in ways for model in models]
+    methods: tuple[Method, ...] = (Rule(steps), Solve(samples))
+    return [(replace(model, label=f"{model.label} {method.way}"), method) for method in methods for model in models]
 
 
-def cells_over(
-    rows: Iterable[tuple[Model, Recipe]], columns: Mapping[str, Task], every: int = 1_000
-) -> tuple[Cell, ...]:
-    """The full grid of models and tasks. Other ways than the published need few steps: their runs are evaluated often,
-    and stop once they are solved on the grid."""
-    return tuple(
-        Cell(model.label, column, model, task, recipe, every)
-        if recipe.way == "published"
-        else Cell(model.label, column, model, task, recipe, max(1, recipe.steps // 40), retire=True)
-        for model, recipe in rows
-        for column, task in columns.items()
-    )
+def cells_over(rows: Iterable[Row], columns: Mapping[str, Task], every: int = 1_000) -> tuple[Cell, ...]:
+    """The full grid of models and tasks; a recipe stands for descent by it. Other ways than the published need few
+    steps: their runs are evaluated often, and stop once they are solved on the grid."""
+    cells = []
+    for model, way in rows:
+        method = Descent(way) if isinstance(way, Recipe) else way
+        short = method.way != "published"
+        marks = max(1, method.steps // 40) if short else every
+        cells += [Cell(model.label, column, model, task, method, marks, short) for column, task in columns.items()]
+    return tuple(cells)

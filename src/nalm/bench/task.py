@@ -20,13 +20,11 @@ EVALUATION_SEED = 0
 
 @dataclass(frozen=True)
 class Task:
-    """Base class of tasks. Two runs can share a program if their tasks agree in `structure`.
+    """Base class of all tasks: what every engine and every table needs to know of one.
 
-    A subclass has the fields `train` and `test` (distributions; validation uses `train`) and defines the methods below.
+    Two runs can be trained as one group if their tasks agree in `structure`. Tasks whose inputs are drawn from
+    distributions derive from `SampledTask`; others bring data of their own, with a method that trains on it.
     """
-
-    train: Distribution
-    test: Distribution
 
     @property
     @abstractmethod
@@ -44,9 +42,40 @@ class Task:
         """What decides the program; distributions enter by their kind only."""
 
     @property
+    @abstractmethod
+    def operation(self) -> str:
+        """A short name for tables, for example "mul"."""
+
+    @property
+    def range(self) -> str:
+        """Where training inputs come from, in a few characters for tables."""
+        return ""
+
+
+@dataclass(frozen=True)
+class SampledTask(Task):
+    """Inputs drawn from distributions and a target computed from them: arithmetic on numbers.
+
+    A subclass has the fields `train` and `test` (validation uses `train`) and defines the abstract methods. What
+    counts as solved is an `error` below `threshold`; both may be the task's own.
+    """
+
+    train: Distribution
+    test: Distribution
+
+    @property
+    def range(self) -> str:
+        return str(self.train)
+
+    @property
     def draws(self) -> int:
         """Uniforms per sample."""
         return self.in_features
+
+    @property
+    def samples(self) -> int:
+        """Size of the validation and of the test set."""
+        return SAMPLES
 
     def sample(self, u: Tensor, numbers: Tensor, selection: Tensor, part: Distribution) -> tuple[Tensor, Tensor]:
         """Inputs and targets from uniforms `(*runs, draws, samples)`; `part` is `train` or `test`."""
@@ -65,16 +94,19 @@ class Task:
     def formula(self, x: Sequence[Scalar], seed: int) -> list[Scalar]:
         """The same on numbers or symbols."""
 
+    def error(self, y: Tensor, t: Tensor) -> Tensor:
+        """What evaluations record of outputs and targets `(*runs, out, samples)`, per run: the mean squared error."""
+        return (y - t).square().mean((-2, -1))
+
+    def measures(self, y: Tensor, t: Tensor) -> dict[str, Tensor]:
+        """Further numbers per run at each evaluation on `test`, by the name of the column they get in results."""
+        return {}
+
     @abstractmethod
     def threshold(self) -> float:
         """The test error below which a run counts as solved."""
 
-    @property
-    @abstractmethod
-    def operation(self) -> str:
-        """A short name for tables, for example "mul"."""
 
-
-def kind(task: Task) -> tuple[str, int]:
+def kind(task: SampledTask) -> tuple[str, int]:
     """The part of a task's structure that its training distribution decides."""
     return type(task.train).__name__, task.train.numbers(task.in_features).shape[1]

@@ -24,11 +24,11 @@ for module in (look, train, keep, speed, landscape, solve):
 
 def main() -> None:
     """Entry point: errors the user can mend are one red line, not a traceback."""
-    from nalm.bench.results.rows import RowError
+    from nalm.bench.results.columns import RecordError
     from nalm.bench.results.store import StoreError
 
     try:
         app()
-    except (ValueError, RowError, StoreError, ImportError, OSError) as error:
+    except (ValueError, RecordError, StoreError, ImportError, OSError) as error:
         Console(stderr=True, highlight=False).print(f"[bold red]nalm:[/] {escape(str(error))}")
         sys.exit(2)

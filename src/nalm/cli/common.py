@@ -70,4 +70,4 @@ def rows_of(study: Any, path: Path) -> list[dict[str, Any]]:
         wanted = set(ids)
         return [row for row in read_table(path) if row["id"] in wanted]
     with Store(path, readonly=True) as store:
-        return store.rows(id=ids)
+        return store.records(id=ids)

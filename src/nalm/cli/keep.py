@@ -32,7 +32,7 @@ def export(
 
     with Store(store, readonly=True) as kept:
         if compact:
-            rows = [{k: v for k, v in row.items() if k not in BULKY} for row in kept.rows()]
+            rows = [{k: v for k, v in row.items() if k not in BULKY} for row in kept.records()]
             write_table(output, rows)
             console.print(f"{len(rows)} runs written to {output}.")
         else:

@@ -47,7 +47,7 @@ def list_all() -> None:
     import_all(nalm.bench.tasks)
     tasks = Table("task", "what it is", title="Tasks", title_justify="left", box=None)
     for task in subclasses(Task):  # type: ignore[type-abstract]
-        if not task.__name__.startswith("_"):
+        if task.__module__.startswith("nalm.bench.tasks.") and not task.__name__.startswith("_"):
             tasks.add_row(task.__name__, _first_sentence(task))
     listed = Table("study", "runs", "what it is", "reproduces", title="Studies", title_justify="left", box=None)
     for name, study in studies().items():

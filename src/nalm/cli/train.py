@@ -43,7 +43,7 @@ def run(
     """
     import torch
 
-    from nalm.bench.engine.train import Options
+    from nalm.bench.engine.options import Options
     from nalm.bench.results.store import Store
 
     torch.set_num_threads(threads)
@@ -105,8 +105,8 @@ class _Bar:
         )
         self.progress = Progress(*columns, console=console, transient=True)
         self.bar = self.progress.add_task("", total=len(todo), speed="", solved="0")
-        self.work = sum(r.recipe.steps for r in todo) or 1
-        self.steps = {r.id: r.recipe.steps for r in todo}
+        self.work = sum(r.method.steps for r in todo) or 1
+        self.steps = {r.id: r.method.steps for r in todo}
         self.done = self.solved = 0
 
     def __enter__(self) -> _Bar:
@@ -116,10 +116,11 @@ class _Bar:
     def __exit__(self, *_: object) -> None:
         self.progress.stop()
 
-    def moved(self, cohort: Any, steps: int) -> None:
-        """After each evaluation of a cohort that trains here."""
-        first = cohort.runs[0]
-        self._advance(steps * len(cohort.runs), f"{first.model.label} {first.task.operation}", cohort.solved)
+    def moved(self, heard: Any) -> None:
+        """After each evaluation of a group that trains here."""
+        first = heard.runs[0]
+        label = f"{first.model.label} {first.task.operation} {heard.note}".rstrip()
+        self._advance(heard.advanced * len(heard.runs), label, heard.solved)
 
     def finished(self, row: dict[str, Any], alone: bool = False) -> dict[str, Any]:
         """After each run; `alone` if it trained elsewhere, so that nothing was heard of it before."""

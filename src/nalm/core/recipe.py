@@ -9,6 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol
 
+from nalm.core.optimiser import SGD as SGD
+from nalm.core.optimiser import Adam as Adam
+from nalm.core.optimiser import Optimiser
+
 
 class Schedule(Protocol):
     """A number that depends on the training step (counted from 0)."""
@@ -89,35 +93,12 @@ class Late:
     def at(self, step: int) -> float:
         return self.strength if step > self.after else 0.0
 
+    def awake(self, validation_error: float) -> bool:
+        """Whether the error it waits for is reached."""
+        return validation_error < self.error
+
     def scaled(self, factor: float) -> Late:
         return replace(self, after=round(self.after * factor))
-
-
-@dataclass(frozen=True)
-class Adam:
-    """Adam with the usual betas (0.9, 0.999) and epsilon 1e-8."""
-
-    rate: float = 1e-3
-
-
-@dataclass(frozen=True)
-class SGD:
-    """Plain gradient descent, no momentum."""
-
-    rate: float = 1e-3
-
-
-@dataclass(frozen=True)
-class LocalGaussNewton:
-    """The local Gauss-Newton rule (`nalm.training.rule`) instead of a gradient optimiser: "lgn" on the command line."""
-
-
-@dataclass(frozen=True)
-class Solver:
-    """No training: `nalm.solver.solve` fills the grid weights from the first batch: "solver" on the command line."""
-
-
-Optimiser = Adam | SGD | LocalGaussNewton | Solver
 
 
 @dataclass(frozen=True)
@@ -175,23 +156,12 @@ class Recipe:
 
     @property
     def rate(self) -> float:
-        """The learning rate, 0 for ways of training that have none."""
-        return self.optimiser.rate if isinstance(self.optimiser, Adam | SGD) else 0.0
-
-    @property
-    def way(self) -> str:
-        """How the command line calls this way of training."""
-        return {LocalGaussNewton: "lgn", Solver: "solver"}.get(type(self.optimiser), "published")
-
-    def without_rate(self) -> Recipe:
-        """What runs of one cohort have in common: rates may differ."""
-        return self.at_rate(0.0) if isinstance(self.optimiser, Adam | SGD) else self
+        """The learning rate."""
+        return self.optimiser.rate
 
     def at_rate(self, rate: float) -> Recipe:
         """The same recipe with another learning rate."""
-        if not isinstance(self.optimiser, Adam | SGD):
-            raise ValueError(f"{type(self.optimiser).__name__} has no learning rate.")
-        return replace(self, optimiser=type(self.optimiser)(rate))
+        return replace(self, optimiser=self.optimiser.at_rate(rate))
 
     def scaled(self, steps: int) -> Recipe:
         """The same recipe in another number of steps: schedules keep their place relative to the whole."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
-from nalm.core.recipe import Late, Recipe
+from nalm.core import semantics
+from nalm.core.recipe import Recipe
 from nalm.core.unit import Unit
 
 _PATIENCE = 100  # penalties asked for without a single optimiser step before we say so
@@ -49,11 +50,8 @@ class Guide:
         total = torch.zeros(())
         for unit, recipe in self._units:
             terms = unit.penalties(inner=False)
-            for name, schedule in recipe.penalties.items():
-                waiting = isinstance(schedule, Late) and self.validation_error >= schedule.error
-                strength = 0.0 if waiting else schedule.at(self.step)
-                if strength and name in terms:
-                    total = total + strength * terms[name].sum()
+            sums = {name: term.sum() for name, term in terms.items()}
+            total = semantics.penalty(sums, semantics.strengths(recipe, self.step, self.validation_error), total)
         return total
 
     def report(self, validation_error: float) -> None:
@@ -63,16 +61,15 @@ class Guide:
     @torch.no_grad()
     def _before(self, *_: Any) -> None:
         for unit, recipe in self._units:
-            gradients = [p.grad for p in unit.parameters(recurse=False) if p.grad is not None]
-            if recipe.clip.norm is not None:
-                _clip_norm_(gradients, recipe.clip.norm, unit.runs)
-            if recipe.clip.value is not None:
-                for gradient in gradients:
-                    gradient.clamp_(-recipe.clip.value, recipe.clip.value)
+            gradients = {n: p.grad for n, p in unit.named_parameters(recurse=False) if p.grad is not None}
+            changed = gradients
             if recipe.gradient_noise:
-                deviation = math.sqrt(recipe.gradient_noise / (1 + self.step) ** 0.55)
-                for gradient in gradients:
-                    gradient.add_(torch.randn_like(gradient), alpha=deviation)
+                normal = {name: torch.randn_like(gradient) for name, gradient in gradients.items()}
+                deviation = float(semantics.noise_deviation(recipe, np.asarray(self.step)))
+                changed = semantics.noisy(changed, deviation, normal)
+            changed = semantics.clipped(changed, recipe.clip, len(unit.runs))
+            for name, gradient in gradients.items():
+                gradient.copy_(changed[name])
 
     def _after(self, *_: Any) -> None:
         for unit, _recipe in self._units:
@@ -87,17 +84,6 @@ class Guide:
         """Continue where `state_dict` was taken."""
         self.step = int(state["step"])
         self.validation_error = float(state["validation_error"])
-
-
-def _clip_norm_(gradients: Sequence[Tensor], largest: float, runs: tuple[int, ...]) -> None:
-    """`torch.nn.utils.clip_grad_norm_`, for each run of a cohort by itself."""
-    flat = [gradient.reshape(*runs, -1) for gradient in gradients]
-    if not flat:
-        return
-    norm = torch.cat(flat, -1).norm(dim=-1)  # (*runs,)
-    factor = (largest / (norm + 1e-6)).clamp(max=1)
-    for gradient in gradients:
-        gradient.mul_(factor.reshape(*runs, *[1] * (gradient.dim() - len(runs))))
 
 
 def guide(

@@ -9,12 +9,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from nalm.bench.engine.train import Options, train
+from nalm.bench.engine.options import Options
+from nalm.bench.engine.train import train
+from nalm.bench.method import Descent
 from nalm.bench.results.store import Store
 from nalm.bench.run import Layer, Model, Run, single
 from nalm.bench.tasks.arithmetic import RANGES, SingleModule
 from nalm.bench.tasks.two_layer import TwoLayer
 from nalm.core.recipe import SGD, Ramp, Recipe, Restart
+from tests.bench.curves import same_curve
 
 STEPS, EVERY = 2_000, 100
 NOISY = Recipe(steps=STEPS, penalties={"to_grid": Ramp(1, 400, 1_200)}, gradient_noise=1e-4)
@@ -28,28 +31,34 @@ def runs(case: str) -> list[Run]:
     ranges = [RANGES[label] for label in ("U[1,2)", "U[10,20)")]
     if case == "noise":
         tasks = [TwoLayer(*pair, inputs=8, size=3, overlap=1) for pair in ranges]
-        return [Run(STOCHASTIC, task, NOISY, seed, EVERY) for task in tasks for seed in range(3)]
-    return [Run(single("NAU", 2), SingleModule(*pair), RESTARTING, seed, EVERY) for pair in ranges for seed in (0, 1)]
+        return [Run(STOCHASTIC, task, Descent(NOISY), seed, EVERY) for task in tasks for seed in range(3)]
+    return [
+        Run(single("NAU", 2), SingleModule(*pair), Descent(RESTARTING), seed, EVERY)
+        for pair in ranges
+        for seed in (0, 1)
+    ]
 
 
 KILLED_AT_MARK = 11
 CHILD = """
 import os, signal, sys
 import torch
-from nalm.bench.engine import train as engine
+from nalm.bench.engine.options import Options
+from nalm.bench.engine.settings import Settings
+from nalm.bench.engine.train import train
 from nalm.bench.results.store import Store
 sys.path.insert(0, sys.argv[1])
 from test_resume import EVERY, KILLED_AT_MARK, runs
 
 torch.set_num_threads(1)
-engine.CHECKPOINT_SECONDS = -1.0  # after every evaluation
+often = Settings(checkpoint_seconds=-1.0)  # after every evaluation
 
-def kill(cohort, _):
-    if cohort.step == KILLED_AT_MARK * EVERY:
+def kill(heard):
+    if heard.step == KILLED_AT_MARK * EVERY:
         os.kill(os.getpid(), signal.SIGKILL)
 
 with Store(sys.argv[2]) as store:
-    list(engine.train(runs(sys.argv[3]), store, engine.Options(threads=1, progress=kill)))
+    list(train(runs(sys.argv[3]), store, Options(threads=1, progress=kill, settings=often)))
 """
 
 
@@ -60,8 +69,8 @@ def test_killed_and_continued_equals_uninterrupted(tmp_path, case):
     assert child.returncode == -signal.SIGKILL
     marks = []
 
-    def note(cohort, _):
-        marks.append(cohort.step)
+    def note(heard):
+        marks.append(heard.step)
 
     wanted = runs(case)
     with Store(path) as store:
@@ -70,7 +79,7 @@ def test_killed_and_continued_equals_uninterrupted(tmp_path, case):
         assert store.missing([run.id for run in wanted]) == []
     assert marks[0] == KILLED_AT_MARK * EVERY  # evaluated anew; everything before came from the checkpoint
     for again, straight in zip(continued, train(wanted, None, Options(threads=1)), strict=True):
-        assert np.array_equal(again["curve"], straight["curve"], equal_nan=True)
+        assert same_curve(again["curve"], straight["curve"])
         assert {k: again[k] for k in again if k not in ("curve", "seconds")} == {
             k: straight[k] for k in straight if k not in ("curve", "seconds")
         }
@@ -81,7 +90,7 @@ def test_killed_and_continued_equals_uninterrupted(tmp_path, case):
 
 def test_done_runs_retire_and_say_so():
     recipe = Recipe(steps=20_000, penalties={"to_grid": Ramp(1, 2_000, 4_000)})
-    full = [Run(single("NMU", 2), SingleModule(*RANGES["U[1,2)"]), recipe, seed) for seed in range(4)]
+    full = [Run(single("NMU", 2), SingleModule(*RANGES["U[1,2)"]), Descent(recipe), seed) for seed in range(4)]
     retiring = [replace(run, retire=True) for run in full]
     assert not {run.id for run in full} & {run.id for run in retiring}
     assert '"retire":true' in retiring[0].json
@@ -90,8 +99,9 @@ def test_done_runs_retire_and_say_so():
         assert stopped["solved"]
         assert (stopped["solved_at"], stopped["seed"]) == (run_on["solved_at"], run_on["seed"])
         assert stopped["sparsity"] < 1e-5
-        alive = np.isfinite(stopped["curve"][:, 1])
-        last = int(stopped["curve"][alive][-1, 0])
+        alive = np.isfinite(stopped["curve"]["validation_error"])
+        last = int(stopped["curve"]["step"][alive][-1])
         assert recipe.penalties["to_grid"].end <= last < recipe.steps
         assert stopped["nonfinite_step"] is None
-        assert np.array_equal(stopped["curve"][alive], run_on["curve"][: alive.sum()])
+        cut = {name: values[: alive.sum()] for name, values in run_on["curve"].items()}
+        assert same_curve({name: values[alive] for name, values in stopped["curve"].items()}, cut)

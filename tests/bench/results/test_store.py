@@ -22,10 +22,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nalm.bench.results import rows as rows_module
+from nalm.bench.results import columns as columns_module
 from nalm.bench.results import store as store_module
-from nalm.bench.results.rows import COLUMNS, RowError
+from nalm.bench.results.columns import COLUMNS, CURVE_COLUMNS, RecordError
 from nalm.bench.results.store import APPLICATION_ID, SCHEMA_VERSION, Store, StoreError, merge, read_table, write_table
+from tests.bench.curves import same_curve
 
 
 def result(seed: int, /, **changes: Any) -> dict[str, Any]:
@@ -62,7 +63,7 @@ def damage(path: Path, where: slice, content: bytes) -> bytes:
     return bytes(data)
 
 
-@pytest.mark.parametrize("module", [store_module, rows_module])
+@pytest.mark.parametrize("module", [store_module, columns_module])
 def test_documentation_examples_hold(module: Any) -> None:
     assert doctest.testmod(module).failed == 0
 
@@ -74,7 +75,7 @@ def test_rows_come_back_as_they_went_in(path: Path) -> None:
     with Store(path) as store:
         assert store.add([result(0), result(1)]) == 2
     with Store(path, readonly=True) as store:
-        first, second = store.rows()
+        first, second = store.records()
     given = result(0)
     assert {name: first[name] for name in given} == given
     assert list(first) == list(COLUMNS)
@@ -89,7 +90,7 @@ def test_the_first_row_of_an_id_is_kept(path: Path) -> None:
     with Store(path) as store:
         store.add([result(0)])
         assert store.add([result(0, test_error=9.0), result(1)]) == 1
-        assert store.rows(seed=0)[0]["test_error"] == result(0)["test_error"]
+        assert store.records(seed=0)[0]["test_error"] == result(0)["test_error"]
 
 
 def test_missing_names_what_is_left_to_do_in_order(path: Path) -> None:
@@ -103,13 +104,13 @@ def test_missing_names_what_is_left_to_do_in_order(path: Path) -> None:
 def test_rows_are_chosen_by_value_by_list_and_by_none(path: Path) -> None:
     with Store(path) as store:
         store.add([result(seed, unit="NMU" if seed < 3 else "NAU") for seed in (4, 3, 2, 1, 0)])
-        assert [row["seed"] for row in store.rows()] == [3, 4, 0, 1, 2]
-        assert [row["seed"] for row in store.rows(unit="NMU", solved=True)] == [0, 2]
-        assert [row["seed"] for row in store.rows(id=["run-4", "run-0", "run-77"])] == [4, 0]
-        assert [row["seed"] for row in store.rows(solved_at=None)] == [3, 1]
-        assert store.rows(id=[]) == []
-        with pytest.raises(RowError, match="did you mean 'seed'"):
-            store.rows(seeds=3)
+        assert [row["seed"] for row in store.records()] == [3, 4, 0, 1, 2]
+        assert [row["seed"] for row in store.records(unit="NMU", solved=True)] == [0, 2]
+        assert [row["seed"] for row in store.records(id=["run-4", "run-0", "run-77"])] == [4, 0]
+        assert [row["seed"] for row in store.records(solved_at=None)] == [3, 1]
+        assert store.records(id=[]) == []
+        with pytest.raises(RecordError, match="did you mean 'seed'"):
+            store.records(seeds=3)
 
 
 def test_numpy_values_are_unpacked_and_nan_is_unknown(path: Path) -> None:
@@ -123,7 +124,7 @@ def test_numpy_values_are_unpacked_and_nan_is_unknown(path: Path) -> None:
     }
     with Store(path) as store:
         store.add([result(0, **numbers)])
-        row = store.rows()[0]
+        row = store.records()[0]
     assert (row["seed"], row["solved"], row["validation_error"], row["sparsity"]) == (7, True, None, np.inf)
     assert row["test_error"] == float(np.float32(0.1))
     assert row["weights"]["W"] == [[1.0, 1.0]]
@@ -133,29 +134,45 @@ def test_numpy_values_are_unpacked_and_nan_is_unknown(path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"sparsity_error": 1}, "no column 'sparsity_error': did you mean 'sparsity'"),
+        ({"test_erorr": 1}, "no column 'test_erorr': did you mean 'test_error'"),
         ({"id": None}, "needs an id"),
         ({"seed": "three"}, "column 'seed' holds int, got 'three'"),
         ({"seed": 2.5}, "column 'seed' holds int, got 2.5"),
         ({"unit": 3}, "column 'unit' holds str, got 3"),
-        ({"curve": np.zeros((4, 51))}, "a curve has the columns step"),
+        ({"curve": {"step": [0, 1], "test_error": [1.0, 0.5]}}, "a curve has step, validation_error"),
+        ({"curve": {name: [1.0] for name in CURVE_COLUMNS} | {"step": [0, 1]}}, "as many values of each"),
     ],
 )
 def test_a_wrong_row_is_refused_by_name_and_nothing_is_added(path: Path, changes: dict[str, Any], message: str) -> None:
     with Store(path) as store:
-        with pytest.raises(RowError, match=message):
+        with pytest.raises(RecordError, match=message):
             store.add([result(0), result(1, **changes)])
-        assert store.rows() == []
+        assert store.records() == []
+
+
+def test_further_named_columns_travel_with_a_record(path: Path, tmp_path: Path) -> None:
+    table = tmp_path / "runs.csv"
+    with Store(path) as store:
+        store.add([result(0, accuracy=np.float32(0.5), epochs=3, note="a"), result(1)])
+        first, second = store.records()
+        assert (first["accuracy"], first["epochs"], first["note"]) == (0.5, 3, "a")
+        assert "accuracy" not in second
+        store.export(table)
+    assert [line["accuracy"] for line in read_table(table)] == [0.5, None]
+    merge(tmp_path / "other.db", path)
+    assert Store(tmp_path / "other.db").records()[0]["epochs"] == 3
 
 
 def test_curves_come_back_bit_for_bit(path: Path) -> None:
-    curve = np.random.default_rng(0).lognormal(size=(51, 4)).astype(np.float32)
-    curve[:, 0] = 1000 * np.arange(51)
-    curve[3, 1:] = np.nan, np.inf, 0
+    values = np.random.default_rng(0).lognormal(size=(4, 51)).astype(np.float32)
+    values[1:, 3] = np.nan, np.inf, 0
+    curve = dict(zip(CURVE_COLUMNS, values, strict=True))
+    more = curve | {"accuracy": np.linspace(0, 1, 51, dtype=np.float32)}
     with Store(path) as store:
-        store.add([result(0, curve=curve), result(1)])
-        assert store.curve("run-0").tobytes() == curve.tobytes()
-        assert store.curve("run-1").shape == (0, 4)
+        store.add([result(0, curve=curve), result(1), result(3, curve=more)])
+        assert same_curve(store.curve("run-0"), curve)
+        assert same_curve(store.curve("run-3"), more)
+        assert {name: len(found) for name, found in store.curve("run-1").items()} == dict.fromkeys(CURVE_COLUMNS, 0)
         with pytest.raises(KeyError, match="no run 'run-2'"):
             store.curve("run-2")
 
@@ -233,7 +250,7 @@ def test_what_is_not_there_is_not_made_by_looking(path: Path) -> None:
     with pytest.raises(StoreError, match="is empty"):
         Store(path, readonly=True)
     Store(path).close()  # an empty file may be filled
-    assert Store(path, readonly=True).rows() == []
+    assert Store(path, readonly=True).records() == []
 
 
 def test_a_folder_and_a_file_in_no_folder_are_refused(path: Path) -> None:
@@ -247,7 +264,7 @@ def test_a_readonly_store_reads_but_does_not_write(path: Path) -> None:
     with Store(path) as store:
         store.add([result(0)])
     with Store(path, readonly=True) as store:
-        assert len(store.rows()) == 1
+        assert len(store.records()) == 1
         with pytest.raises(StoreError, match="cannot be written; check its permissions"):
             store.add([result(1)])
         with pytest.raises(StoreError, match="cannot be written"):
@@ -276,7 +293,7 @@ def protected_folder() -> Iterator[Path]:
 
 def test_a_protected_file_can_be_read_and_says_why_it_cannot_be_written(protected_folder: Path) -> None:
     with Store(protected_folder / "runs.db", readonly=True) as store:
-        assert store.rows()[0]["id"] == "run-0"
+        assert store.records()[0]["id"] == "run-0"
     with (
         pytest.raises(StoreError, match=r"runs\.db cannot be (written|opened); check"),
         Store(protected_folder / "runs.db") as store,
@@ -301,14 +318,14 @@ def test_a_writer_that_never_lets_go_is_named(path: Path, monkeypatch: pytest.Mo
         hog.execute("BEGIN IMMEDIATE")
         with pytest.raises(StoreError, match="is locked by another process"):
             store.add([result(0)])
-        assert store.rows() == [], "a reader never waits"
+        assert store.records() == [], "a reader never waits"
 
 
 # ------------------------------------------------------------------------------------------------------------ merging
 
 
 def test_merge_joins_shards_and_keeps_the_first_of_equal_ids(path: Path, tmp_path: Path) -> None:
-    curve = np.ones((2, 4), dtype=np.float32)
+    curve = {name: np.ones(2, dtype=np.float32) for name in CURVE_COLUMNS}
     shards = [tmp_path / f"shard-{number}.db" for number in range(3)]
     for number, shard in enumerate(shards):
         with Store(shard) as store:
@@ -319,9 +336,9 @@ def test_merge_joins_shards_and_keeps_the_first_of_equal_ids(path: Path, tmp_pat
     assert merge(path, *shards) == 3
     assert merge(path, *shards, path) == 0
     with Store(path) as store:
-        assert [row["test_error"] for row in store.rows()] == [100.0, 0.0, 1.0, 2.0]
-        assert store.rows(seed=0)[0]["created_at"] == "long ago"
-        assert np.array_equal(store.curve("run-3"), curve)
+        assert [row["test_error"] for row in store.records()] == [100.0, 0.0, 1.0, 2.0]
+        assert store.records(seed=0)[0]["created_at"] == "long ago"
+        assert same_curve(store.curve("run-3"), curve)
         assert store.load_checkpoint("cohort") is None
 
 
@@ -348,7 +365,7 @@ print("ready", flush=True)
 sys.stdin.readline()
 with Store(path) as store:
     for id in store.missing(["run-" + str(seed) for seed in range(first, first + count)]):
-        store.add([dict(id=id, seed=int(id[4:]), details="x" * 500)])
+        store.add([dict(id=id, seed=int(id[4:]), unit="x" * 500)])
         print(id, flush=True)  # only what was committed is claimed
         time.sleep(0.001)
 """
@@ -400,7 +417,7 @@ def test_readers_see_whole_batches_while_a_writer_writes(path: Path) -> None:
     with Store(path) as writer, Store(path, readonly=True) as reader:
         for batch in range(5):
             writer.add(result(seed) for seed in range(10 * batch, 10 * batch + 10))
-            assert len(reader.rows()) == 10 * (batch + 1)
+            assert len(reader.records()) == 10 * (batch + 1)
 
 
 # --------------------------------- tables and exports
@@ -443,17 +460,17 @@ def test_an_empty_table_is_a_table(tmp_path: Path) -> None:
     [
         (b"id,seed\na,1\nb,two\n", "column 'seed' holds int, got 'two'"),
         (b"id,solved\na,yes\n", "column 'solved' holds bool, got 'yes'"),
-        (b"id,seed\na\n", "row 2: 1 cells under 2 column names"),
+        (b"id,seed\na\n", "line 2: 1 cells under 2 column names"),
         (b"\xff\xfe\x00", "is not a readable table"),
         (b'id\n"a\n', "is not a readable table"),
     ],
 )
 def test_a_damaged_table_says_where(tmp_path: Path, content: bytes, message: str) -> None:
     (tmp_path / "t.csv").write_bytes(content)
-    with pytest.raises(RowError, match=message):
+    with pytest.raises(RecordError, match=message):
         read_table(tmp_path / "t.csv")
     (tmp_path / "t.csv.gz").write_bytes(gzip.compress(content)[:-9])
-    with pytest.raises(RowError, match=r"t\.csv\.gz is not a readable table"):
+    with pytest.raises(RecordError, match=r"t\.csv\.gz is not a readable table"):
         read_table(tmp_path / "t.csv.gz")
 
 
@@ -461,7 +478,7 @@ def test_export_writes_every_bit_as_csv_and_parquet(path: Path, tmp_path: Path) 
     parquet = pytest.importorskip("pyarrow.parquet")
     with Store(path) as store:
         store.add(result(seed) for seed in range(4))
-        rows = store.rows()
+        rows = store.records()
         assert store.export(tmp_path / "all.csv") == 4
         assert store.export(tmp_path / "some.csv.gz", solved=True) == 2
         assert store.export(tmp_path / "all.parquet") == 4

@@ -31,7 +31,7 @@ def test_all_chapters_are_there() -> None:
 def shortened(study: Study) -> Study:
     """The last column, one seed, three steps: just whether everything fits together."""
     cells = [
-        replace(cell, recipe=cell.recipe.scaled(3), every=3) for cell in study.cells if cell.column == study.columns[-1]
+        replace(cell, method=cell.method.scaled(3), every=3) for cell in study.cells if cell.column == study.columns[-1]
     ]
     return replace(study, cells=tuple(cells), seeds=1)
 

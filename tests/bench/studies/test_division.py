@@ -128,7 +128,7 @@ def test_recipes_follow_the_paper() -> None:
     assert ten.penalties["to_grid"].at(62_500) == 5.0
     assert division.RECIPES["NRU", 2].penalties["to_grid"].at(35_000) == 10.0
     easy = [cell for cell in division.SMALL_MAGNITUDE.cells if cell.column.startswith("1/a, ")]
-    assert {(cell.recipe.steps, len(cell.recipe.penalties)) for cell in easy} == {(5_000, 0)}
+    assert {(cell.method.steps, len(cell.method.recipe.penalties)) for cell in easy} == {(5_000, 0)}
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 from nalm.bench.engine.train import Options, train
 from nalm.bench.landscape import LANDSCAPES, PAIR_OPTIMA, SAMPLE_TARGET, find_landscape, from_every_start, weight_path
+from nalm.bench.method import Descent
 from nalm.bench.run import Run, single
 from nalm.bench.show.drawings import draw_errors, draw_lines, draw_surfaces
 from nalm.bench.tasks.arithmetic import RANGES, SingleModule
@@ -63,7 +64,7 @@ def test_noise_widens_the_region_from_which_the_product_is_found() -> None:
 
 
 def test_a_weight_path_ends_where_the_run_ends() -> None:
-    run = Run(single("NMU", 2), SingleModule(*RANGES["U[1,2)"]), Recipe(steps=40), seed=3, every=20)
+    run = Run(single("NMU", 2), SingleModule(*RANGES["U[1,2)"]), Descent(Recipe(steps=40)), seed=3, every=20)
     (row,) = train([run], options=Options(engine="torch"))
     steps, values = weight_path(run, points=4, options=Options(engine="torch"))
     assert steps.tolist() == list(range(0, 41, 10))

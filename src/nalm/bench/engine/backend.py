@@ -1,4 +1,4 @@
-"""What an engine offers to the training loop."""
+"""What an engine offers to the training loop of a cohort."""
 
 from __future__ import annotations
 
@@ -7,19 +7,21 @@ from typing import Protocol
 import numpy as np
 
 from nalm.bench.distribution import Distribution
-from nalm.bench.engine.program import Arrays
+from nalm.bench.engine.problem import Arrays
 
 
 class Backend(Protocol):
-    """An engine; all arrays are float32 with a leading runs axis."""
+    """Does the arithmetic; all arrays are float32 with a leading runs axis."""
 
     name: str
     resumable: bool  # whether the cohort's arrays are all that is needed to continue
 
     def advance(
         self, state: Arrays, consts: Arrays, seeds: np.ndarray, first: int, count: int, alive: np.ndarray
-    ) -> None: ...
+    ) -> None:
+        """`count` steps from step `first`, in place; runs that are not alive stay as they are."""
 
     def evaluate(
-        self, part: Distribution, stream: int, state: Arrays, consts: Arrays, chosen: np.ndarray
-    ) -> np.ndarray: ...
+        self, part: Distribution, stream: int, parameters: Arrays, consts: Arrays, chosen: np.ndarray
+    ) -> Arrays:
+        """The task's error ("error") and measures of the chosen runs `(runs,)`, NaN for the others."""

@@ -10,14 +10,13 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from nalm.bench.engine.train import Options, cohorts, train
+from nalm.bench.engine.options import Options
+from nalm.bench.engine.train import groups, train
 from nalm.bench.results.store import Store
 from nalm.bench.run import Run
 
 if TYPE_CHECKING:
     from distributed import Client
-
-RETRIES = 3
 
 
 @contextmanager
@@ -48,21 +47,26 @@ def connected(cluster: str) -> Iterator[Client]:
 def train_on(
     client: Client, runs: Iterable[Run], store: Store, options: Options | None = None
 ) -> Iterator[dict[str, Any]]:
-    """As `nalm.bench.engine.train.train`, one task per cohort; rows are kept as tasks finish."""
+    """As `nalm.bench.engine.train.train`, one task per cohort; records are kept as tasks finish."""
     from distributed import as_completed
 
     options = options or Options()
     wanted = {run.id: run for run in runs}
     missing = set(store.missing(wanted))
-    groups = cohorts(run for run in wanted.values() if run.id in missing)
     futures = [
-        client.submit(_train_cohort, group, options.engine, key=f"nalm-{group[0].id}-{len(group)}", retries=RETRIES)
-        for group in groups
+        client.submit(
+            _train_cohort,
+            group,
+            options.engine,
+            key=f"nalm-{group[0].id}-{len(group)}",
+            retries=options.settings.retries,
+        )
+        for group in groups(run for run in wanted.values() if run.id in missing)
     ]
-    for future, rows in as_completed(futures, with_results=True):
-        store.add(rows)
+    for future, records in as_completed(futures, with_results=True):
+        store.add(records)
         future.release()
-        yield from rows
+        yield from records
 
 
 def _train_cohort(group: list[Run], engine: Any) -> list[dict[str, Any]]:

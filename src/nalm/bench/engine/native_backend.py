@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 
 import numpy as np
 
 from nalm.bench.distribution import Distribution
-from nalm.bench.engine.program import Arrays, Program
-from nalm.bench.engine.torch_backend import TorchBackend
-from nalm.bench.task import EVALUATION_SEED, SAMPLES
+from nalm.bench.engine import evaluation
+from nalm.bench.engine.problem import Arrays
+from nalm.bench.engine.program import Program
+from nalm.bench.task import EVALUATION_SEED
 from nalm.native import Kernel, Unsupported, compile_step
 
 
@@ -20,7 +20,7 @@ class NativeBackend:
     Args:
         program: the step of one run: its unit carries no runs axis.
         consts: the cohort's constants, for their shapes.
-        torch: evaluates what the compiler refuses to evaluate.
+        cohort: the program over all runs, for evaluations that the compiler refuses: torch does them.
 
     Raises:
         nalm.native.Unsupported: before any training, naming the operation the compiler refuses.
@@ -29,11 +29,10 @@ class NativeBackend:
     name = "native"
     resumable = True
 
-    def __init__(self, program: Program, consts: Arrays, threads: int, torch: Callable[[], TorchBackend]) -> None:
+    def __init__(self, program: Program, consts: Arrays, threads: int, cohort: Program) -> None:
         self.program = program
         self.threads = threads
-        self._make_torch = torch
-        self._torch: TorchBackend | None = None
+        self.cohort = cohort
         self._evaluations: dict[tuple[str, int], Kernel | None] = {}
         self._step = compile_step(
             program.step,
@@ -53,19 +52,17 @@ class NativeBackend:
         self._step.run(state, consts, seeds, table, first, alive=alive, threads=self.threads)
 
     def evaluate(
-        self, part: Distribution, stream: int, state: Arrays, consts: Arrays, chosen: np.ndarray
-    ) -> np.ndarray:
-        """Mean squared error of the chosen runs `(runs,)`, NaN for the others."""
+        self, part: Distribution, stream: int, parameters: Arrays, consts: Arrays, chosen: np.ndarray
+    ) -> Arrays:
+        """The task's error and measures of the chosen runs `(runs,)`, NaN for the others."""
         key = (type(part).__name__, stream)
         if key not in self._evaluations:
             self._evaluations[key] = self._compiled(part, stream, consts)
         kernel = self._evaluations[key]
         if kernel is None:
-            self._torch = self._torch or self._make_torch()
-            return self._torch.evaluate(part, stream, state, consts, chosen)
-        parameters = {name: state[name] for name in self.program.parameters}
+            return evaluation.evaluate(self.cohort, part, stream, parameters, consts, chosen)
         seeds, table = np.full(len(chosen), EVALUATION_SEED), np.zeros((1, 0), np.float32)
-        return kernel.run(parameters, consts, seeds, table, 0, alive=chosen, threads=self.threads)["error"]
+        return kernel.run(parameters, consts, seeds, table, 0, alive=chosen, threads=self.threads)
 
     def _compiled(self, part: Distribution, stream: int, consts: Arrays) -> Kernel | None:
         evaluate = partial(self.program.evaluate, part)
@@ -76,7 +73,7 @@ class NativeBackend:
                 consts={name: value.shape[1:] for name, value in consts.items()},
                 draws={"x": (stream, self.program.evaluation_shape)},
                 clock=(),
-                samples=SAMPLES,
+                samples=self.program.task.samples,
             )
         except Unsupported:
             return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,11 +12,10 @@ from torch import Tensor
 from torch.fx.experimental.proxy_tensor import make_fx
 
 from nalm.bench.distribution import Distribution
-from nalm.bench.engine.program import Arrays, Program, Tensors
-from nalm.bench.task import EVALUATION_SEED
+from nalm.bench.engine.evaluation import evaluate, tensors_of
+from nalm.bench.engine.problem import Arrays, Tensors
+from nalm.bench.engine.program import Program
 from nalm.core.uniforms import uniforms
-
-BLOCK = 32  # runs evaluated at once, to bound the memory
 
 
 def can_compile() -> bool:
@@ -116,20 +115,11 @@ class TorchBackend:
 
         return loop
 
-    @torch.no_grad()
     def evaluate(
-        self, part: Distribution, stream: int, state: Arrays, consts: Arrays, chosen: np.ndarray
-    ) -> np.ndarray:
-        """Mean squared error of the chosen runs `(runs,)`, NaN for the others."""
-        seed = torch.tensor(EVALUATION_SEED)
-        draws = {"x": uniforms(seed, stream, 0, self.program.evaluation_shape).to(self.device)}
-        tensors, constants = self._tensors(state), self._tensors(consts)
-        errors = np.full(len(chosen), np.nan, np.float32)
-        for block in torch.split(torch.from_numpy(np.flatnonzero(chosen)), BLOCK):
-            own = {n: v[block] for n, v in tensors.items()}
-            _, metrics = self.program.evaluate(part, own, {n: v[block] for n, v in constants.items()}, draws)
-            errors[block.numpy()] = metrics["error"].cpu().numpy()
-        return errors
+        self, part: Distribution, stream: int, parameters: Arrays, consts: Arrays, chosen: np.ndarray
+    ) -> Arrays:
+        """The task's error and measures of the chosen runs `(runs,)`, NaN for the others."""
+        return evaluate(self.program, part, stream, parameters, consts, chosen, self.device)
 
-    def _tensors(self, arrays: Mapping[str, np.ndarray]) -> Tensors:
-        return {name: torch.from_numpy(value.copy()).to(self.device) for name, value in arrays.items()}
+    def _tensors(self, arrays: Arrays) -> Tensors:
+        return tensors_of(arrays, self.device)

@@ -18,32 +18,30 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
 
-import numpy as np
-from numpy.typing import NDArray
-
-from nalm.bench.results import rows as table
-from nalm.bench.results.rows import COLUMNS, PathLike, Row, RowError, decode, encode
-from nalm.bench.results.rows import CURVE_COLUMNS as CURVE_COLUMNS
-from nalm.bench.results.rows import read_table as read_table
-from nalm.bench.results.rows import write_table as write_table
+from nalm.bench.results import columns, files
+from nalm.bench.results.columns import COLUMNS, Curve, Record, RecordError, decode, encode
+from nalm.bench.results.files import PathLike
+from nalm.bench.results.files import read_table as read_table
+from nalm.bench.results.files import write_table as write_table
 
 SCHEMA_VERSION = 1
 APPLICATION_ID = int.from_bytes(b"nalm", "big")
 PATIENCE = 60.0  # seconds a writer waits for the others
 
 _SQL_TYPES = {str: "TEXT", object: "TEXT", int: "INTEGER", bool: "INTEGER", float: "REAL"}
-_NAMES = ", ".join(f'"{name}"' for name in COLUMNS)
+_NAMES = ", ".join(f'"{name}"' for name in (*COLUMNS, "details"))  # details: columns beyond COLUMNS, as JSON
 _SCHEMA = f"""
 BEGIN IMMEDIATE;
 PRAGMA application_id = {APPLICATION_ID};
 PRAGMA user_version = {SCHEMA_VERSION};
 CREATE TABLE IF NOT EXISTS runs (
-  {", ".join(f'"{name}" {_SQL_TYPES[kind]}' for name, kind in COLUMNS.items())}, curve BLOB, PRIMARY KEY (id)
+  {", ".join(f'"{name}" {_SQL_TYPES[kind]}' for name, kind in COLUMNS.items())},
+  details TEXT, curve BLOB, PRIMARY KEY (id)
 );
 CREATE TABLE IF NOT EXISTS checkpoints (key TEXT PRIMARY KEY, step INTEGER NOT NULL, state BLOB NOT NULL);
 COMMIT;
 """
-_INSERT = f"INSERT INTO runs ({_NAMES}, curve) VALUES ({', '.join('?' * (len(COLUMNS) + 1))}) ON CONFLICT DO NOTHING"
+_INSERT = f"INSERT INTO runs ({_NAMES}, curve) VALUES ({', '.join('?' * (len(COLUMNS) + 2))}) ON CONFLICT DO NOTHING"
 _REMEDIES = {
     "SQLITE_NOTADB": "is not a store; it was left as it is, choose another file",
     "SQLITE_CORRUPT": "is damaged; it was left as it is: try `sqlite3 FILE .recover` on a copy, or choose another file",
@@ -75,7 +73,7 @@ class Store:
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder, Store(f"{folder}/runs.db") as store:
     ...     store.add([{"id": "a", "unit": "NMU", "seed": 0, "solved": True}])
-    ...     store.missing(["a", "b"]), store.rows(unit="NMU")[0]["solved"]
+    ...     store.missing(["a", "b"]), store.records(unit="NMU")[0]["solved"]
     1
     (['b'], True)
     """
@@ -102,40 +100,40 @@ class Store:
     def close(self) -> None:
         self._connection.close()
 
-    def add(self, rows: Iterable[Mapping[str, Any]]) -> int:
+    def add(self, records: Iterable[Mapping[str, Any]]) -> int:
         """Keep finished runs, all or none; returns how many are new.
 
-        A row has an `id`, any of `COLUMNS`, and may have a `curve`: an array of `CURVE_COLUMNS` per evaluation. The
-        versions of the library and of torch and the time are filled in.
+        A record has an `id`, any of `COLUMNS`, further numbers by name, and may have a `curve`: at least the arrays
+        `CURVE_COLUMNS`. The versions of the library and of torch and the time are filled in.
         """
         defaults = {
             "library_version": importlib.metadata.version("nalm"),
             "torch_version": importlib.metadata.version("torch"),
             "created_at": datetime.now(UTC).isoformat(timespec="seconds"),
         }
-        return self._insert([_encoded({**defaults, **row}) for row in rows])
+        return self._insert([_encoded({**defaults, **record}) for record in records])
 
     def missing(self, ids: Iterable[str]) -> list[str]:
         """Those of the ids that are not kept yet, in the order given."""
         query = "SELECT value FROM json_each(?) WHERE value NOT IN (SELECT id FROM runs) ORDER BY key"
         return [found for (found,) in self._query(query, [json.dumps(list(ids))])]
 
-    def rows(self, **equals: Any) -> list[Row]:
+    def records(self, **equals: Any) -> list[Record]:
         """The runs whose columns equal the given values, in a fixed order; a list stands for any of its values.
 
-        Use `rows(id=[...])` for the runs of a study: other studies may share them.
+        Use `records(id=[...])` for the runs of a study: other studies may share them.
         """
         where, values = _conditions(equals)
         order = "study, unit, task, operation, inputs, range, recipe, seed, id"
         found = self._query(f"SELECT {_NAMES} FROM runs WHERE {where} ORDER BY {order}", values)
-        return [{name: decode(name, value) for name, value in zip(COLUMNS, line, strict=True)} for line in found]
+        return [_decoded(line) for line in found]
 
-    def curve(self, run_id: str) -> NDArray[np.float32]:
-        """Evaluations of one run, `(evaluations, 4)` in the order of `CURVE_COLUMNS`; empty if none were kept."""
+    def curve(self, run_id: str) -> Curve:
+        """Evaluations of one run by name, see `CURVE_COLUMNS`; empty arrays if none were kept."""
         found = list(self._query("SELECT curve FROM runs WHERE id = ?", [run_id]))
         if not found:
             raise KeyError(f"{self.path} has no run {run_id!r}")
-        return table.unpack_curve(found[0][0])
+        return columns.unpack_curve(found[0][0])
 
     def save_checkpoint(self, key: str, step: int, state: bytes) -> None:
         """Keep the state of a run under way in place of its earlier one. The bytes are the caller's own format."""
@@ -147,20 +145,20 @@ class Store:
         return next(self._query("SELECT step, state FROM checkpoints WHERE key = ?", [key]), None)
 
     def drop_checkpoint(self, key: str) -> None:
-        """Forget a checkpoint, for a run that is finished."""
+        """Forget a checkpoint, and those whose keys begin with this one, for runs that are finished."""
         with _explained(self.path), self._connection:
-            self._connection.execute("DELETE FROM checkpoints WHERE key = ?", (key,))
+            self._connection.execute("DELETE FROM checkpoints WHERE substr(key, 1, length(?1)) = ?1", (key,))
 
     def export(self, path: PathLike, **equals: Any) -> int:
         """Write the matching runs, without curves, to `.csv`, `.csv.gz` or `.parquet`; returns their number."""
-        rows, name = self.rows(**equals), str(path)
+        records, name = self.records(**equals), str(path)
         if name.endswith((".csv", ".csv.gz")):
-            write_table(path, rows, digits=None)
+            write_table(path, records, digits=None)
         elif name.endswith(".parquet"):
-            table.write_parquet(path, rows)
+            files.write_parquet(path, records)
         else:
             raise StoreError(f"cannot export to {name}: the name must end in .csv, .csv.gz or .parquet")
-        return len(rows)
+        return len(records)
 
     def _insert(self, lines: Iterable[tuple[Any, ...]]) -> int:
         with _explained(self.path), self._connection:
@@ -230,19 +228,26 @@ def _prepare(connection: sqlite3.Connection, blank: bool) -> None:
             time.sleep(0.01)
 
 
-def _encoded(row: Mapping[str, Any]) -> tuple[Any, ...]:
-    if unknown := row.keys() - COLUMNS.keys() - {"curve"}:
-        raise RowError(f"{table.unknown_column(min(unknown))}; put what else was measured into 'details'")
-    if not row.get("id"):
-        raise RowError("a row needs an id")
-    return (*(encode(name, row.get(name)) for name in COLUMNS), table.pack_curve(row.get("curve")))
+def _encoded(record: Mapping[str, Any]) -> tuple[Any, ...]:
+    if not record.get("id"):
+        raise RecordError("a record needs an id")
+    more = columns.further(record)
+    details = json.dumps(more, sort_keys=True, separators=(",", ":")) if more else None
+    return (*(encode(name, record.get(name)) for name in COLUMNS), details, columns.pack_curve(record.get("curve")))
+
+
+def _decoded(line: tuple[Any, ...]) -> Record:
+    *values, details = line
+    known: Record = {name: decode(name, value) for name, value in zip(COLUMNS, values, strict=True)}
+    known.update(json.loads(details or "{}"))
+    return known
 
 
 def _conditions(equals: Mapping[str, Any]) -> tuple[str, list[Any]]:
     terms, values = ["1"], []
     for name, wanted in equals.items():
         if name not in COLUMNS:
-            raise RowError(table.unknown_column(name))
+            raise RecordError(columns.unknown_column(name))
         several = isinstance(wanted, list | tuple | set | frozenset)
         terms.append(f'"{name}" IN (SELECT value FROM json_each(?))' if several else f'"{name}" IS ?')
         values.append(json.dumps([encode(name, choice) for choice in wanted]) if several else encode(name, wanted))

@@ -1,4 +1,4 @@
-"""From rows to what a reader wants to see: success, steps and sparsity of each cell, beside what was published."""
+"""From records to what a reader wants to see: success, steps and sparsity of each cell, beside what was published."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from nalm.bench.results import stats
 from nalm.bench.results.stats import Interval, Paired
 from nalm.bench.study import Published, Study
 
-Row = Mapping[str, Any]
+Record = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -35,25 +35,25 @@ class Entry:
         return stats.disjoint(self.success, (round(self.published.success * seeds), seeds))
 
 
-def summarise(study: Study, rows: Iterable[Row]) -> list[Entry]:
+def summarise(study: Study, records: Iterable[Record]) -> list[Entry]:
     """Count the finished runs of a study; cells without any are left out."""
-    by_id = {row["id"]: row for row in rows}
-    found: dict[tuple[str, str], list[Row]] = {}
+    by_id = {record["id"]: record for record in records}
+    found: dict[tuple[str, str], list[Record]] = {}
     for cell, run in study.runs():
         if run.id in by_id:
             found.setdefault((cell.row, cell.column), []).append(by_id[run.id])
-    return [_entry(study, *key, cell_rows) for key, cell_rows in found.items()]
+    return [_entry(study, *key, own) for key, own in found.items()]
 
 
-def _entry(study: Study, row: str, column: str, rows: list[Row]) -> Entry:
-    solved = [r for r in rows if r["solved"]]
+def _entry(study: Study, row: str, column: str, records: list[Record]) -> Entry:
+    solved = [r for r in records if r["solved"]]
     at = [float(r["solved_at"]) for r in solved]
     errors = [float(r["sparsity"]) for r in solved if r["sparsity"] is not None]
     return Entry(
         row=row,
         column=column,
-        runs=len(rows),
-        success=stats.wilson(len(solved), len(rows)),
+        runs=len(records),
+        success=stats.wilson(len(solved), len(records)),
         solved_at=stats.gamma_mean(at) if at else None,
         median_solved_at=stats.median(at).estimate if at else None,
         sparsity=stats.beta_mean([min(e, 0.5) for e in errors]) if errors else None,
@@ -61,9 +61,9 @@ def _entry(study: Study, row: str, column: str, rows: list[Row]) -> Entry:
     )
 
 
-def compare(study: Study, rows: Iterable[Row], first: str, second: str) -> dict[str, Paired]:
+def compare(study: Study, records: Iterable[Record], first: str, second: str) -> dict[str, Paired]:
     """Success of one row against another on the same seeds, by column."""
-    by_id = {row["id"]: row for row in rows}
+    by_id = {record["id"]: record for record in records}
     solved: dict[tuple[str, str], dict[int, bool]] = {}
     for cell, run in study.runs():
         if run.id in by_id:

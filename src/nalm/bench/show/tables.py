@@ -60,7 +60,7 @@ def footnotes(study: Study, entries: Sequence[Entry]) -> list[str]:
     runs = sorted({e.runs for e in entries})
     seeds = f"{runs[0]}" if len(runs) == 1 else f"{runs[0]} to {runs[-1]}"
     shown = {(e.row, e.column) for e in entries}
-    steps = sorted({cell.recipe.steps for cell in study.cells if (cell.row, cell.column) in shown})
+    steps = sorted({cell.method.steps for cell in study.cells if (cell.row, cell.column) in shown})
     lines = [f"{seeds} seeds per cell, {' or '.join(f'{s:,}' for s in steps)} steps. Reproduces: {study.reproduces}."]
     sources = dict.fromkeys(e.published.source for e in entries if e.published and e.published.source)
     if sources:

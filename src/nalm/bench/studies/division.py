@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from nalm.bench.distribution import Alternating, Benford, Distribution, Halves, TruncatedNormal, Uniform, Union
 from nalm.bench.run import Model, single
-from nalm.bench.study import Cell, Published, Study, cells_over, other_ways
+from nalm.bench.study import Cell, Published, Row, Study, cells_over, other_ways
 from nalm.bench.task import Task
 from nalm.bench.tasks.arithmetic import RANGES
 from nalm.bench.tasks.division import Division, GoldDivision, near_zero
@@ -46,7 +46,7 @@ def row(unit: str, inputs: int, label: str | None = None) -> tuple[Model, Recipe
     return single(unit, inputs, label=label or LABELS[unit]), RECIPES[unit, inputs]
 
 
-def rows(units: Iterable[str], inputs: int) -> list[tuple[Model, Recipe]]:
+def rows(units: Iterable[str], inputs: int) -> list[Row]:
     """Published units, and the NMRU trained in the other ways."""
     return [*(row(unit, inputs) for unit in units), *other_ways(single("NMRU", inputs))]
 

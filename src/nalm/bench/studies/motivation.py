@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from nalm.bench.method import Descent
 from nalm.bench.run import Model, single
 from nalm.bench.study import Cell, Published, Study
 from nalm.bench.tasks.arithmetic import RANGES, SingleModule
@@ -31,7 +32,7 @@ MLP_STUDY = Study(
     title="Perceptrons against arithmetic units",
     reproduces="Mistry et al. 2022, table 1 and figure 1; Mistry 2023, figures 1.3 and 1.6",
     cells=tuple(
-        Cell(model.label, sign, model, SingleModule(*RANGES["U[1,2)"], name=name, criterion="flat"), recipe)
+        Cell(model.label, sign, model, SingleModule(*RANGES["U[1,2)"], name=name, criterion="flat"), Descent(recipe))
         for model, recipe in ROWS
         for sign, name in SIGNS.items()
     ),
@@ -58,7 +59,7 @@ LONG_STUDY = Study(
             "×",
             mlp(100),
             SingleModule(*RANGES["U[1,2)"], criterion="flat"),
-            Recipe(steps=PUBLISHED_STEPS),
+            Descent(Recipe(steps=PUBLISHED_STEPS)),
             every=20_000,
         ),
     ),

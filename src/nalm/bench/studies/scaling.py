@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from nalm.bench.distribution import Uniform
+from nalm.bench.method import Descent
 from nalm.bench.run import Model, single
 from nalm.bench.studies.single_module import FINDINGS, NMU_SUCCESS, ORDER
 from nalm.bench.study import Cell, Published, Study
@@ -42,7 +43,7 @@ def _cells() -> list[Cell]:
     }
     recipes: dict[str, Recipe] = {"": ON, " no penalty": OFF}
     return [
-        Cell(kind + words, label, replace(make(train), label=kind + words), SingleModule(train, test), recipe)
+        Cell(kind + words, label, replace(make(train), label=kind + words), SingleModule(train, test), Descent(recipe))
         for kind, make in kinds.items()
         for words, recipe in recipes.items()
         for label, (train, test) in RANGES.items()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from nalm.bench.run import Model, single
-from nalm.bench.study import Published, Study, cells_over, other_ways
+from nalm.bench.study import Published, Row, Study, cells_over, other_ways
 from nalm.bench.tasks.arithmetic import RANGES, SingleModule
 from nalm.core.recipe import Adam, Ramp, Recipe, Staircase
 from nalm.units.inalu import INALU
@@ -50,7 +50,7 @@ def _models(inputs: int) -> dict[str, Model]:
     return {name: single(name, inputs, label=labels.get(name, name)) for name in names}
 
 
-def _study(operation: str, title: str, rows: list[tuple[Model, Recipe]], **published: object) -> Study:
+def _study(operation: str, title: str, rows: list[Row], **published: object) -> Study:
     return Study(
         name=f"single-module/{operation}",
         title=title,
@@ -142,7 +142,7 @@ DIV = _study(
 LONG = Recipe(steps=100_000, penalties={"to_grid": Ramp(0.01, 50_000, 75_000)})
 
 
-def _redundant(operation: str, inputs: int, rows: list[tuple[Model, Recipe]], **rest: object) -> Study:
+def _redundant(operation: str, inputs: int, rows: list[Row], **rest: object) -> Study:
     words = {"add": "Addition", "sub": "Subtraction"}
     return Study(
         name=f"single-module/{operation}-{inputs}",

@@ -8,8 +8,9 @@ from dataclasses import replace
 from typing import Any
 
 from nalm.bench.distribution import Uniform
+from nalm.bench.method import Descent, Method
 from nalm.bench.run import Layer, Model
-from nalm.bench.study import Published, Study, cells_over, other_ways
+from nalm.bench.study import Published, Row, Study, cells_over, other_ways
 from nalm.bench.task import Task
 from nalm.bench.tasks.arithmetic import RANGES
 from nalm.bench.tasks.two_layer import FourInputs, TwoLayer
@@ -60,7 +61,7 @@ def networks(names: Iterable[str], inputs: int = 100, hidden: int = 2) -> list[t
     return [published_network(name, inputs, hidden) for name in names]
 
 
-def other_networks(inputs: int = 100) -> list[tuple[Model, Recipe]]:
+def other_networks(inputs: int = 100) -> list[Row]:
     """The NMU's network trained by the local Gauss-Newton rule, and by the solver."""
     model, _ = published_network("NMU", inputs)
     return other_ways(model, steps=1_000, samples=1_024)
@@ -78,12 +79,12 @@ def rates(
 
 def short(study: Study, steps: int) -> Study:
     """The study in fewer steps: hours become minutes, and what needs longer stays unsolved."""
-    longest = max(cell.recipe.steps for cell in study.cells)
+    longest = max(cell.method.steps for cell in study.cells)
     return replace(
         study,
         name=f"{study.name}-short",
         title=f"{study.title}, shortened",
-        cells=tuple(replace(cell, recipe=_shortened(cell.recipe, steps)) for cell in study.cells),
+        cells=tuple(replace(cell, method=_shortened(cell.method, steps)) for cell in study.cells),
         notes=(
             f"At most {steps:,} of up to {longest:,} published steps: fewer runs had time to be solved than in the "
             f"published full runs. Schedules that would end after step {steps // 2:,} are shortened with the steps.",
@@ -92,15 +93,16 @@ def short(study: Study, steps: int) -> Study:
     )
 
 
-def _shortened(recipe: Recipe, steps: int) -> Recipe:
-    if recipe.steps <= steps:
-        return recipe
+def _shortened(method: Method, steps: int) -> Method:
+    if method.steps <= steps or not isinstance(method, Descent):
+        return method
+    recipe = method.recipe
     ends = [schedule.end for schedule in recipe.penalties.values() if isinstance(schedule, Ramp)]
     if isinstance(recipe.loss, Switch):
         ends.append(recipe.loss.at)
     if max(ends, default=0) <= steps // 2:
-        return replace(recipe, steps=steps)
-    return recipe.scaled(steps)
+        return Descent(replace(recipe, steps=steps))
+    return method.scaled(steps)
 
 
 ONE_TWO = RANGES["U[1,2)"]
@@ -111,10 +113,12 @@ STATIC = Study(
     reproduces=TABLE_1,
     cells=cells_over(
         [
-            (model, replace(recipe, steps=STATIC_STEPS))
-            for model, recipe in networks(("NAC•σ", "NAC•", "NALU", "Gated", "NMU"), inputs=4)
-        ]
-        + other_networks(inputs=4),
+            *(
+                (model, replace(recipe, steps=STATIC_STEPS))
+                for model, recipe in networks(("NAC•σ", "NAC•", "NALU", "Gated", "NMU"), inputs=4)
+            ),
+            *other_networks(inputs=4),
+        ],
         {"U[1,2)": FourInputs(*ONE_TWO)},
     ),
     seeds=100,

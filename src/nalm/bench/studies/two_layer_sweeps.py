@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from nalm.bench.method import Descent
 from nalm.bench.run import Layer, Model
 from nalm.bench.studies.two_layer import (
     FIGURE_3,
@@ -36,7 +37,7 @@ HIDDEN = Study(
     title="Multiplication with a hidden layer of 2 to 10",
     reproduces="Madsen and Johansen 2020, figure 3 (top)",
     cells=tuple(
-        Cell(model.label, column, model, MUL, recipe)
+        Cell(model.label, column, model, MUL, Descent(recipe))
         for column, hidden in SIZES.items()
         for model, recipe in networks(("NAC•NMU", "NAC•σ", "NAC•", "NALU", "NMU"), hidden=hidden)
     ),
@@ -65,7 +66,7 @@ ABLATION = Study(
     title="NMU without its penalty, without its projection, without both",
     reproduces="Madsen and Johansen 2020, figure 7",
     cells=tuple(
-        Cell(model.label, column, model, MUL, recipe)
+        Cell(model.label, column, model, MUL, Descent(recipe))
         for column, hidden in SIZES.items()
         for model, recipe in (
             _ablated("NMU", hidden, True, PULLED),
@@ -104,7 +105,7 @@ DATASET = Study(
     title="Multiplication: number of inputs, overlap and size of the subsets",
     reproduces="Madsen and Johansen 2020, figures 8 and 10 to 12",
     cells=tuple(
-        Cell(model.label, column, model, task, replace(recipe, steps=_dataset_steps(task.inputs)))
+        Cell(model.label, column, model, task, Descent(replace(recipe, steps=_dataset_steps(task.inputs))))
         for column, task in DATASETS.items()
         for model, recipe in networks(("NAC•NMU", "NAC•σ", "NAC•", "Gated", "NALU", "NMU"), inputs=task.inputs)
     ),
@@ -164,7 +165,7 @@ PENALTY = Study(
             column,
             network(f"{name} {sign}", "NAU", name),
             OPERATIONS[sign],
-            _pulled(recipe, strength),
+            Descent(_pulled(recipe, strength)),
         )
         for name, sign, recipe in (("NAU", "+", SUMMING), ("NAU", "−", SUMMING), ("NMU", "×", PULLED))
         for column, strength in LAMBDAS.items()

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from nalm.bench.distribution import Distribution, Uniform, Union
 from nalm.bench.find import nearest
-from nalm.bench.task import Task, kind
+from nalm.bench.task import SampledTask, kind
 from nalm.core.scalar import Scalar
 
 EPSILON = 1e-5
@@ -62,7 +62,7 @@ def subsets(seed: int, inputs: int, size: int, overlap: int, count: int = 2) -> 
 
 
 @dataclass(frozen=True)
-class SingleModule(Task):
+class SingleModule(SampledTask):
     """y = a op b for two neighbouring inputs at the seed's offset, among `inputs` in all.
 
     Args:

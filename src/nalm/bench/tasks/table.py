@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 
 from nalm.bench.distribution import Distribution
-from nalm.bench.task import Task
+from nalm.bench.task import SampledTask
 from nalm.core.scalar import Scalar
 
 
@@ -57,7 +57,7 @@ class Rows(Distribution):
 
 
 @dataclass(frozen=True)
-class Table(Task):
+class Table(SampledTask):
     """Learn y from X.
 
     Args:

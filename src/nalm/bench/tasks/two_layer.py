@@ -16,7 +16,7 @@ from torch import Tensor
 
 from nalm.bench.distribution import Distribution
 from nalm.bench.find import nearest
-from nalm.bench.task import Task, kind
+from nalm.bench.task import SampledTask, kind
 from nalm.bench.tasks.arithmetic import EPSILON, OPERATIONS, subsets
 from nalm.core.scalar import Scalar
 
@@ -25,7 +25,7 @@ UNARY = ("sqrt", "square")  # of the first subset alone
 
 
 @dataclass(frozen=True)
-class _SubsetSums(Task):
+class _SubsetSums(SampledTask):
     """An operation on sums over subsets of the inputs; a subclass says which subsets."""
 
     name: str = "mul"

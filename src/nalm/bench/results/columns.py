@@ -1,0 +1,128 @@
+"""What is kept of a finished run: a record.
+
+A record is a dict. `COLUMNS` names what the library itself records; an engine or a task may add named numbers of its
+own, which every store and table carries along. A value that is unknown, not applicable or not a number is `None`.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import math
+import zlib
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Record: TypeAlias = dict[str, Any]
+Curve: TypeAlias = dict[str, NDArray[np.float32]]
+
+# What was run, what came out, the exact record. `object` stands for anything JSON can hold.
+COLUMNS: dict[str, type] = {
+    "id": str,
+    "study": str,
+    "unit": str,
+    "task": str,
+    "operation": str,
+    "inputs": int,
+    "range": str,
+    "recipe": str,
+    "steps": int,
+    "seed": int,
+    "engine": str,
+    "solved": bool,
+    "solved_at": int,
+    "selected_step": int,
+    "validation_error": float,
+    "test_error": float,
+    "sparsity": float,
+    "threshold": float,
+    "reinitialisations": int,
+    "nonfinite_step": int,
+    "seconds": float,
+    "run": object,
+    "weights": object,
+    "library_version": str,
+    "torch_version": str,
+    "created_at": str,
+}
+
+# What every evaluation records, in this order in the store; float32 counts steps exactly up to 16 million.
+CURVE_COLUMNS = ("step", "validation_error", "test_error", "sparsity")
+
+
+class RecordError(ValueError):
+    """A value or a file that is not what a record or a table of records should be."""
+
+
+def encode(name: str, value: Any) -> str | int | float | bool | None:
+    """The plain value a file can hold: numpy and torch numbers unpacked, JSON as text, nan as None.
+
+    >>> encode("run", {"unit": "NMU", "seed": 3}), encode("test_error", float("nan"))
+    ('{"seed":3,"unit":"NMU"}', None)
+    """
+    kind = COLUMNS.get(name)
+    if kind is object and value is not None:
+        return json.dumps(value, sort_keys=True, separators=(",", ":"), default=lambda array: array.tolist())
+    plain = value.item() if hasattr(value, "item") else value
+    if plain is None or (isinstance(plain, float) and math.isnan(plain)):
+        return None
+    if not isinstance(plain, str | int | float) or (kind is not None and not _fits(kind, plain)):
+        raise RecordError(f"column {name!r} holds {kind.__name__ if kind else 'plain values'}, got {value!r}")
+    return kind(plain) if kind else plain
+
+
+def _fits(kind: type, value: str | float) -> bool:
+    return isinstance(value, str) == (kind is str) and (kind in (str, float) or value == kind(value))
+
+
+def unknown_column(name: str) -> str:
+    """What to tell someone who asks for a column that is not there."""
+    close = difflib.get_close_matches(name, COLUMNS, n=1)
+    return f"runs have no column {name!r}: " + (f"did you mean {close[0]!r}?" if close else f"try {', '.join(COLUMNS)}")
+
+
+def decode(name: str, value: Any) -> Any:
+    """The inverse of `encode`, up to the kind of number."""
+    kind = COLUMNS.get(name)
+    if value is None or kind not in (object, bool):
+        return value
+    return json.loads(value) if kind is object else bool(value)
+
+
+def further(record: Mapping[str, Any]) -> dict[str, str | float | bool | None]:
+    """The columns of a record beyond `COLUMNS` and its curve; one that looks like a misspelt known name is refused."""
+    names = sorted(record.keys() - COLUMNS.keys() - {"curve"})
+    for name in names:
+        if difflib.get_close_matches(name, COLUMNS, n=1, cutoff=0.8):
+            raise RecordError(unknown_column(name))
+    return {name: encode(name, record[name]) for name in names}
+
+
+def pack_curve(curve: Mapping[str, ArrayLike] | None) -> bytes | None:
+    """Compress an evaluation curve, named arrays of one length, column by column: like numbers pack tighter.
+
+    Names beyond `CURVE_COLUMNS` stand as JSON in front.
+    """
+    if not curve:
+        return None
+    columns = {name: np.asarray(values, dtype="<f4") for name, values in curve.items()}
+    wrong = [name for name in CURVE_COLUMNS if name not in columns]
+    shapes = {values.shape for values in columns.values()}
+    if wrong or len(shapes) > 1 or len(shapes.pop()) != 1:
+        raise RecordError(f"a curve has {', '.join(CURVE_COLUMNS)} and as many values of each")
+    more = [name for name in columns if name not in CURVE_COLUMNS]
+    packed = zlib.compress(b"".join(columns[name].tobytes() for name in (*CURVE_COLUMNS, *more)), 9)
+    return json.dumps(more).encode() + b"\0" + packed if more else packed
+
+
+def unpack_curve(packed: bytes | None) -> Curve:
+    """The inverse of `pack_curve`; nothing unpacks to no evaluations."""
+    names = list(CURVE_COLUMNS)
+    if packed and packed.startswith(b"["):
+        more, _, packed = packed.partition(b"\0")
+        names += json.loads(more)
+    flat = np.frombuffer(zlib.decompress(packed) if packed else b"", dtype="<f4").astype(np.float32)
+    return dict(zip(names, flat.reshape(len(names), -1), strict=True))

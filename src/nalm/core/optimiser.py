@@ -1,0 +1,93 @@
+"""Optimisers as data, with their update as a pure function of one parameter.
+
+(value, slots, gradient, rate, clock) to (value, slots): nothing in place, so that the benchmark's engines can trace it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
+
+import numpy as np
+import torch
+from torch import Tensor
+
+Slots = dict[str, Tensor]
+
+
+@dataclass(frozen=True)
+class Optimiser:
+    """Base class. A new optimiser is a frozen dataclass with `rate`, its `slots` and `update`.
+
+    Attributes:
+        slots: names of what it remembers of each parameter, each a tensor of the parameter's shape.
+    """
+
+    rate: float = 1e-3
+    slots: ClassVar[tuple[str, ...]] = ()
+
+    def at_rate(self, rate: float) -> Self:
+        """The same with another learning rate."""
+        return replace(self, rate=rate)
+
+    def start(self, value: np.ndarray) -> dict[str, np.ndarray]:
+        """The slots before the first step; zeros unless a subclass says otherwise."""
+        return {slot: np.zeros_like(value) for slot in self.slots}
+
+    def clock(self, steps: np.ndarray) -> dict[str, np.ndarray]:
+        """Numbers that depend on the step alone, computed in float64."""
+        return {}
+
+    def update(
+        self, value: Tensor, slots: Slots, gradient: Tensor, rate: Tensor, now: Mapping[str, Tensor]
+    ) -> tuple[Tensor, Slots]:
+        """One step. `rate` broadcasts against the parameter, `now` holds this step's `clock`."""
+        raise NotImplementedError(f"{type(self).__name__} does not say how it makes a step.")
+
+    def shown(self, value: np.ndarray, slots: Mapping[str, np.ndarray]) -> np.ndarray:
+        """The parameter that is evaluated and kept, where it is not the one that is trained (an average, say)."""
+        return value
+
+    def in_torch(self, parameters: Iterable[torch.nn.Parameter]) -> torch.optim.Optimizer:
+        """The same as PyTorch's own optimiser, for the plain loop that engines are measured against."""
+        raise NotImplementedError(f"PyTorch has no {type(self).__name__}.")
+
+
+@dataclass(frozen=True)
+class SGD(Optimiser):
+    """Plain gradient descent, no momentum."""
+
+    def update(
+        self, value: Tensor, slots: Slots, gradient: Tensor, rate: Tensor, now: Mapping[str, Tensor]
+    ) -> tuple[Tensor, Slots]:
+        return value - rate * gradient, {}
+
+    def in_torch(self, parameters: Iterable[torch.nn.Parameter]) -> torch.optim.Optimizer:
+        return torch.optim.SGD(parameters, lr=self.rate)
+
+
+@dataclass(frozen=True)
+class Adam(Optimiser):
+    """Adam with the usual betas (0.9, 0.999) and epsilon 1e-8."""
+
+    slots: ClassVar[tuple[str, ...]] = ("mean", "square")
+    betas: ClassVar[tuple[float, float]] = (0.9, 0.999)
+    epsilon: ClassVar[float] = 1e-8
+
+    def clock(self, steps: np.ndarray) -> dict[str, np.ndarray]:
+        """Bias corrections."""
+        first, second = self.betas
+        return {"bias1": 1 / (1 - first ** (steps + 1)), "bias2": (1 - second ** (steps + 1)) ** -0.5}
+
+    def update(
+        self, value: Tensor, slots: Slots, gradient: Tensor, rate: Tensor, now: Mapping[str, Tensor]
+    ) -> tuple[Tensor, Slots]:
+        first, second = self.betas
+        mean = slots["mean"] + (1 - first) * (gradient - slots["mean"])
+        square = second * slots["square"] + (1 - second) * gradient.square()
+        size = square.sqrt() * now["bias2"] + self.epsilon
+        return value - rate * now["bias1"] * mean / size, {"mean": mean, "square": square}
+
+    def in_torch(self, parameters: Iterable[torch.nn.Parameter]) -> torch.optim.Optimizer:
+        return torch.optim.Adam(parameters, lr=self.rate)
