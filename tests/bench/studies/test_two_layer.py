@@ -147,9 +147,8 @@ def test_every_study_runs_and_shows_its_published_numbers(name, monkeypatch):
     rows = list(train([run for _, run in small.runs()], None, Options(engine="torch")))
     entries = summarise(small, rows)
     assert {(e.row, e.column) for e in entries} == {(cell.row, cell.column) for cell in small.cells}
-    assert all(
-        len(row["curve"]["step"]) == 3 or row["nonfinite_step"] for row in rows
-    )  # products of 300 inputs overflow
+    for row in rows:  # products of 300 inputs overflow; the solver makes one step only
+        assert len(row["curve"]["step"]) == (2 if row["recipe"] == "solver" else 3) or row["nonfinite_step"]
     page = markdown_tables(small, entries)
     assert all(row in page for row in small.rows)
     shown = [e.published.success for e in entries if e.published]
