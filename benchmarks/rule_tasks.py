@@ -12,7 +12,7 @@ from torch import Tensor
 
 import nalm
 from nalm.bench.distribution import Distribution
-from nalm.bench.task import Task
+from nalm.bench.task import SampledTask
 from nalm.bench.tasks.arithmetic import SingleModule
 from nalm.bench.tasks.division import Division
 from nalm.core.uniforms import Stream, uniforms
@@ -28,7 +28,7 @@ TEST = 2_000
 class Data:
     """A task for several seeds at once."""
 
-    task: Task
+    task: SampledTask
     seeds: Tensor
 
     def draw(self, part: Distribution, stream: int, step: int, samples: int) -> tuple[Tensor, Tensor]:
@@ -46,7 +46,7 @@ class Data:
 
 def run(
     make: Callable[[int], Unit],
-    task: Task,
+    task: SampledTask,
     seeds: Sequence[int],
     steps: int,
     every: int,

@@ -13,10 +13,12 @@ from typing import Any
 
 import torch
 
+from nalm.bench.method import Stepwise
 from nalm.bench.results.store import Store
 from nalm.bench.run import Run
 from nalm.bench.show.figures import COLOURS
 from nalm.bench.studies import find_study
+from nalm.bench.task import SampledTask
 from nalm.core.containers import Chain
 from nalm.core.uniforms import Stream, uniforms
 from pages.committed import RESULTS, ROOT
@@ -34,6 +36,8 @@ def mean_gate(run: Run, weights: dict[str, Any]) -> float:
     with torch.no_grad():
         for name, parameter in unit.named_parameters():
             parameter.copy_(torch.tensor(weights[name]))
+        assert isinstance(run.task, SampledTask)
+        assert isinstance(run.method, Stepwise)
         u = uniforms(run.seed, Stream.TRAIN, run.method.steps, (run.task.draws, run.method.batch))
         x = run.task.train.quantile(u, run.task.train.numbers(run.task.in_features).float())
         second = unit.layers[1]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from statistics import median
 from typing import Any
 
+from nalm.bench.method import Stepwise
 from nalm.bench.studies import studies
 from nalm.bench.study import Cell, Study
 from pages.committed import rows_of
@@ -31,7 +32,8 @@ def _lines(study: Study, rows: dict[str, dict[str, Any]]) -> list[list[str]]:
 
 
 def _numbers(own: list[tuple[Cell, dict[str, Any]]]) -> list[str]:
-    samples = [row["solved_at"] * cell.method.batch for cell, row in own if row["solved"]]
+    solved = [(cell.method, row) for cell, row in own if row["solved"]]
+    samples = [row["solved_at"] * method.batch for method, row in solved if isinstance(method, Stepwise)]
     counted = f"{median(samples):,.0f} ({max(samples):,.0f})" if samples else "-"
     seconds = sum(row["seconds"] for _, row in own) / len(own)
     return [f"{len(samples):,}/{len(own):,}", counted, f"{seconds:.2g}"]
