@@ -48,7 +48,7 @@ LADDERS = {
         "cluster",
     ],
     "nalm.bench.results": [
-        "columns stats",
+        "columns stats writing",
         "files summary",
         "store",
     ],

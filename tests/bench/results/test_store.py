@@ -434,7 +434,7 @@ def test_a_table_comes_back_typed_and_equal_rows_give_equal_bytes(tmp_path: Path
     assert isinstance(back[0]["test_error"], float)
     first = (tmp_path / name).read_bytes()
     time.sleep(0.01)
-    write_table(tmp_path / name, [dict(reversed(row.items())) for row in reversed(back)])
+    write_table(tmp_path / name, [dict(reversed(row.items())) for row in reversed(back)], force=True)
     assert (tmp_path / name).read_bytes() == first
     assert [file.name for file in tmp_path.iterdir()] == [name], "no half-written file stays behind"
 
@@ -446,7 +446,7 @@ def test_tables_have_compact_floats_unless_every_bit_is_asked_for(tmp_path: Path
         "id,validation_error,test_error,sparsity,threshold",
         "a,,0.333333,inf,1e-05",
     ]
-    write_table(tmp_path / "t.csv", rows, digits=None)
+    write_table(tmp_path / "t.csv", rows, digits=None, force=True)
     assert read_table(tmp_path / "t.csv")[0]["test_error"] == 1 / 3
 
 

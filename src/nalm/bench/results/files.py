@@ -10,15 +10,17 @@ import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from nalm.bench.results.columns import COLUMNS, Record, RecordError, encode
+from nalm.bench.results.writing import PathLike, write_safely
 
-PathLike: TypeAlias = str | os.PathLike[str]
 _BOOLEANS = {"true": True, "false": False}
 
 
-def write_table(path: PathLike, records: Iterable[Mapping[str, Any]], digits: int | None = 6) -> None:
+def write_table(
+    path: PathLike, records: Iterable[Mapping[str, Any]], digits: int | None = 6, *, force: bool = False
+) -> None:
     """Write records as CSV, compressed when the name ends in `.gz`; equal sets of records give equal bytes.
 
     Columns come in the order of `COLUMNS`, others after them by name; lines are sorted by their values, left to right.
@@ -36,7 +38,7 @@ def write_table(path: PathLike, records: Iterable[Mapping[str, Any]], digits: in
     content = text.getvalue().encode()
     if str(path).endswith(".gz"):
         content = gzip.compress(content, mtime=0)
-    _replace_file(path, lambda temporary: temporary.write_bytes(content))
+    write_safely(path, lambda temporary: temporary.write_bytes(content), force=force)
 
 
 def _written(cell: str | float | None, digits: int | None) -> str:
@@ -82,7 +84,7 @@ def _parses(parser: Callable[[str], Any], cell: str) -> bool:
     return True
 
 
-def write_parquet(path: PathLike, records: Sequence[Mapping[str, Any]]) -> None:
+def write_parquet(path: PathLike, records: Sequence[Mapping[str, Any]], *, force: bool = False) -> None:
     """Write all columns as Parquet; what is JSON stays text. Needs pyarrow."""
     try:
         import pyarrow
@@ -95,15 +97,4 @@ def write_parquet(path: PathLike, records: Sequence[Mapping[str, Any]]) -> None:
     arrays = [pyarrow.array(columns[name], kinds.get(kind, pyarrow.float64())) for name, kind in COLUMNS.items()]
     arrays += [pyarrow.array(columns[name]) for name in more]
     table = pyarrow.Table.from_arrays(arrays, names=list(columns))
-    _replace_file(path, lambda temporary: pyarrow.parquet.write_table(table, temporary))
-
-
-def _replace_file(path: PathLike, write: Callable[[Path], object]) -> None:
-    """Let `write` fill a file beside `path`, then put it in place at once: a reader never meets half a file."""
-    target = Path(path)
-    temporary = target.with_name(f".{target.name}.{os.getpid()}")
-    try:
-        write(temporary)
-        temporary.replace(target)
-    finally:
-        temporary.unlink(missing_ok=True)
+    write_safely(path, lambda temporary: pyarrow.parquet.write_table(table, temporary), force=force)

@@ -20,9 +20,9 @@ from typing import Any, Self
 
 from nalm.bench.results import columns, files
 from nalm.bench.results.columns import COLUMNS, Curve, Record, RecordError, decode, encode
-from nalm.bench.results.files import PathLike
 from nalm.bench.results.files import read_table as read_table
 from nalm.bench.results.files import write_table as write_table
+from nalm.bench.results.writing import PathLike
 
 SCHEMA_VERSION = 1
 APPLICATION_ID = int.from_bytes(b"nalm", "big")
@@ -149,13 +149,13 @@ class Store:
         with _explained(self.path), self._connection:
             self._connection.execute("DELETE FROM checkpoints WHERE substr(key, 1, length(?1)) = ?1", (key,))
 
-    def export(self, path: PathLike, **equals: Any) -> int:
+    def export(self, path: PathLike, *, force: bool = False, **equals: Any) -> int:
         """Write the matching runs, without curves, to `.csv`, `.csv.gz` or `.parquet`; returns their number."""
         records, name = self.records(**equals), str(path)
         if name.endswith((".csv", ".csv.gz")):
-            write_table(path, records, digits=None)
+            write_table(path, records, digits=None, force=force)
         elif name.endswith(".parquet"):
-            files.write_parquet(path, records)
+            files.write_parquet(path, records, force=force)
         else:
             raise StoreError(f"cannot export to {name}: the name must end in .csv, .csv.gz or .parquet")
         return len(records)
