@@ -62,7 +62,7 @@ LADDERS = {
     ],
     "nalm.bench.tasks": [
         "arithmetic table",
-        "division two_layer",
+        "composition division two_layer",
     ],
     "nalm.cli": [
         "common solve speed",
@@ -151,10 +151,11 @@ LADDERS = {
         "cohort",
     ],
     "nalm.units": [
-        "nac",
+        "nac straight_through",
         "nau",
         "classic gated inalu logic npu scaling snmu",
-        "baselines division",
+        "baselines composition division",
+        "selector",
     ],
 }
 

@@ -9,11 +9,11 @@ from functools import partial
 import torch
 
 import nalm
-from nalm.core.containers import InputMixture, Layers, Mixture
+from nalm.core.containers import InputMixture, Layers, Mixture, StaticMixture
 from nalm.units import baselines, catalogue
 
 CONTAINERS = (nalm.Chain, nalm.Gated, nalm.InputGated, nalm.Fold, nalm.Foreign)
-BASES = (Layers, Mixture, InputMixture)
+BASES = (Layers, Mixture, InputMixture, StaticMixture)
 UNITS = list(catalogue().values())
 Make = Callable[..., nalm.Unit]
 

@@ -98,18 +98,10 @@ class Mixture(Unit):
         return [g * a + (1 - g) * b for g, a, b in paths]
 
 
-class Gated(Mixture):
-    """Two units and one learned gate per output that does not look at the input (iNALU style): g a + (1 - g) b.
-
-    >>> import nalm, torch
-    >>> Gated(nalm.NAU(3, 2), nalm.NMU(3, 2))(torch.ones(5, 3)).shape
-    torch.Size([5, 2])
-    """
+class StaticMixture(Mixture):
+    """A mixture whose gate does not look at the input (iNALU style): one learned number per output."""
 
     g = Weight("out", start=constant(0.0), grid=(0, 1), link=LOGISTIC, counts=False)
-
-    def __init__(self, first: Unit, second: Unit) -> None:
-        self.join(first, second)
 
     def compute(self, x: Tensor) -> Tensor:
         g = self.g.unsqueeze(-1)
@@ -117,6 +109,18 @@ class Gated(Mixture):
 
     def formula(self, x: Sequence[Scalar]) -> list[Scalar]:
         return self._mixed(self.numbers("g"), x)
+
+
+class Gated(StaticMixture):
+    """Two units and one learned gate per output that does not look at the input (iNALU style): g a + (1 - g) b.
+
+    >>> import nalm, torch
+    >>> Gated(nalm.NAU(3, 2), nalm.NMU(3, 2))(torch.ones(5, 3)).shape
+    torch.Size([5, 2])
+    """
+
+    def __init__(self, first: Unit, second: Unit) -> None:
+        self.join(first, second)
 
 
 class InputMixture(Mixture):
