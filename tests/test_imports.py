@@ -154,7 +154,8 @@ LADDERS = {
         "nac straight_through",
         "nau",
         "classic gated inalu logic npu scaling snmu",
-        "baselines composition division",
+        "baselines division",
+        "composition",
         "selector",
     ],
 }

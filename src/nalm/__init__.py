@@ -22,6 +22,7 @@ from nalm.units.logic import NLRL, NSR
 from nalm.units.nac import NAC, NALU, MulNAC, MulNACLinear, MulNACSigmoid
 from nalm.units.nau import NAU, NMU
 from nalm.units.npu import NPU, ModifiedRealNPU, RealNPU
+from nalm.units.selector import FrozenSelector, INALUSelector, NMUSelector, NPUSelector
 from nalm.units.snmu import SNMU, StochasticGateNMU
 
 if TYPE_CHECKING:
@@ -54,9 +55,11 @@ __all__ = [
     "Expression",
     "Fold",
     "Foreign",
+    "FrozenSelector",
     "Gated",
     "GatedNAUNMU",
     "Guide",
+    "INALUSelector",
     "InputGated",
     "Late",
     "LocalGaussNewton",
@@ -64,6 +67,8 @@ __all__ = [
     "MulNAC",
     "MulNACLinear",
     "MulNACSigmoid",
+    "NMUSelector",
+    "NPUSelector",
     "ProductUnit",
     "Quadratic",
     "Ramp",

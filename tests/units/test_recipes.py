@@ -19,7 +19,13 @@ L1 = {"kind": "Staircase", "first": 1e-9, "last": 1e-7}  # times ten every 10,00
 SATURATE = {"kind": "Late", "strength": 0.05, "after": 10_000, "error": 1}
 PLAIN = {"rate": 1e-3, "steps": 50_000, "penalties": {}, "norm": None, "value": None, "restart": None}
 
+COMPOSED = {"kind": "Ramp", "to": 10, "start": 100_000, "end": 150_000}
+COMPOSITION = PLAIN | {"steps": 200_000, "penalties": {"to_grid": COMPOSED, "gates_to_grid": COMPOSED | {"to": 5}}}
+SELECTORS = ("NMUSelector", "NPUSelector", "INALUSelector", "FrozenSelector")
+BY_SGD = ("CompositionRealNPU", "MixedNAUNMU", "MixedNAURealNPU", *SELECTORS)
+
 PUBLISHED = {
+    **dict.fromkeys(BY_SGD, COMPOSITION),
     **dict.fromkeys(("NAC", "MulNAC", "MulNACSigmoid", "NALU", "GNALU", "NLRL", "NSR", "ProductUnit"), PLAIN),
     **dict.fromkeys(("Quadratic", "Linear", "ReLU", "ReLU6", "MLP", "LSTM"), PLAIN),
     **{name: PLAIN | {"penalties": {"to_grid": RAMP}} for name in ("NMU", "SNMU", "ScaledNMU")},
@@ -45,7 +51,7 @@ PUBLISHED = {
 @pytest.mark.parametrize("unit", catalogue().values(), ids=catalogue().keys())
 def test_a_recipe_has_the_published_numbers(unit: type[nalm.Unit]) -> None:
     recipe, expected = unit.recipe, PUBLISHED[unit.__name__]
-    assert isinstance(recipe.optimiser, nalm.Adam)
+    assert isinstance(recipe.optimiser, nalm.SGD if unit.__name__ in BY_SGD else nalm.Adam)
     assert recipe.rate == expected["rate"]
     assert (recipe.steps, recipe.batch) == (expected["steps"], 128)
     assert recipe.loss == "mse"
@@ -58,6 +64,7 @@ def test_a_recipe_has_the_published_numbers(unit: type[nalm.Unit]) -> None:
 
 
 FAN = Fan(10, 2)
+MODIFIED = ("ModifiedRealNPU", "CompositionRealNPU")
 XAVIER, NAU_BOUND, HE = (6 / 12) ** 0.5, 0.5, (6 / 10) ** 0.5
 NAC_START = (-2.074248, 2.074248)  # the root of fan * Var = 2, from the public code's bisection
 # The least and the largest value a weight can start with; of a normal start, mean - deviation and mean + deviation.
@@ -66,15 +73,19 @@ STARTS = {
     **{f"{unit}.W_hat": (0.88 - 0.2, 0.88 + 0.2) for unit in ("INAC", "IMNAC")},
     **{f"{unit}.W_gate": (0.5 - 0.2, 0.5 + 0.2) for unit in ("INAC", "IMNAC")},
     **{f"{unit}.W": (0.25, 0.75) for unit in ("NMU", "SNMU", "MulNACLinear", "NMRU", "ScaledNMU")},
-    **{f"{unit}.W": (-NAU_BOUND, NAU_BOUND) for unit in ("NAU", "NRU", "SeparateSignNRU", "ModifiedRealNPU")},
+    **{f"{unit}.W": (-NAU_BOUND, NAU_BOUND) for unit in ("NAU", "NRU", "SeparateSignNRU", *MODIFIED)},
     **{f"{unit}.W": (-XAVIER, XAVIER) for unit in ("NPU", "RealNPU", "ProductUnit", "Linear")},
-    **{f"{unit}.g": (0.5, 0.5) for unit in ("NPU", "RealNPU", "ModifiedRealNPU")},
+    **{f"{unit}.g": (0.5, 0.5) for unit in ("NPU", "RealNPU", *MODIFIED)},
     **{f"{unit}.W": (-HE, HE) for unit in ("ReLU", "ReLU6")},
     **{f"{unit}.G": (-XAVIER, XAVIER) for unit in ("NALU", "GNALU", "GatedNAUNMU")},
     **{f"Quadratic.{w}": (-XAVIER, XAVIER) for w in ("W1", "W2", "W3")},
     **{f"Quadratic.{b}": (0, 0) for b in ("b1", "b2", "c")},
     **{f"{unit}.b": (0, 0) for unit in ("Linear", "ReLU", "ReLU6")},
     **{f"LSTM.{raw}": (-(0.5**0.5), 0.5**0.5) for raw in "UVb"},
+    **{f"{unit}.choice_hat": (0, 0) for unit in SELECTORS},
+    **{f"{unit}.certain_hat": (-1, -1) for unit in SELECTORS},
+    "FrozenSelector.mask_hat": (0, 0),
+    **{f"{unit}.g_hat": (0, 0) for unit in ("MixedNAUNMU", "MixedNAURealNPU")},
     "NPU.W_im": (0, 0),
     "MulNACSigmoid.W_hat": (-((2 / 12) ** 0.5), (2 / 12) ** 0.5),
     "StochasticGateNMU.mu": (0.5, 0.5),
@@ -108,21 +119,23 @@ GRIDS = {
     **{f"{unit}.W": SIGNS for unit in ("NAC", "MulNAC", "NALU", "GNALU", "INAC", "IMNAC", "NAU", "NRU")},
     **{f"{unit}.W": SIGNS for unit in ("SeparateSignNRU", "NPU", "RealNPU")},
     **{f"{unit}.W": SELECTION for unit in ("NMU", "SNMU", "MulNACLinear", "MulNACSigmoid", "NMRU", "ScaledNMU")},
-    **{f"{unit}.g": SELECTION for unit in ("NPU", "RealNPU", "ModifiedRealNPU", "INALU")},
+    **{f"{unit}.g": SELECTION for unit in ("NPU", "RealNPU", *MODIFIED, "INALU", "MixedNAUNMU", "MixedNAURealNPU")},
+    **{f"{unit}.{weight}": SELECTION for unit in SELECTORS for weight in ("choice", "certain")},
+    "FrozenSelector.mask": SELECTION,
     **{f"NLRL.{gate}": SELECTION for gate in "nAs"},
     **{f"NSR.{selector}": SELECTION for selector in ("V1", "V2")},
     "StochasticGateNMU.mu": SELECTION,
-    "ModifiedRealNPU.W": (-1, 1),
+    **{f"{unit}.W": (-1, 1) for unit in MODIFIED},
     "NPU.W_im": (0,),
     "ProductUnit.W": (-2, -1, 0, 1, 2),
 }
 PROJECTED = {
-    **{f"{unit}.W": (-1, 1) for unit in ("NAU", "NRU", "SeparateSignNRU", "ModifiedRealNPU")},
+    **{f"{unit}.W": (-1, 1) for unit in ("NAU", "NRU", "SeparateSignNRU", *MODIFIED)},
     **{f"{unit}.W": (0, 1) for unit in ("NMU", "SNMU", "MulNACLinear", "NMRU", "ScaledNMU")},
-    "ModifiedRealNPU.g": (0, 1),
+    **{f"{unit}.g": (0, 1) for unit in MODIFIED},
     "NLRL.A": (0, 1),
 }
-CLAMPED = {"NAU.W": (-1, 1), **{f"{u}.g": (0, 1) for u in ("NPU", "RealNPU", "ModifiedRealNPU")}}
+CLAMPED = {"NAU.W": (-1, 1), **{f"{u}.g": (0, 1) for u in ("NPU", "RealNPU", *MODIFIED)}}
 CLAMPED["StochasticGateNMU.mu"] = (0, 1)
 
 

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
-
-from torch import Tensor
 
 from nalm.core.containers import StaticMixture
 from nalm.core.recipe import SGD, Ramp, Recipe
 from nalm.core.weight import Weight, to_grid
+from nalm.units.division import gates_to_grid
 from nalm.units.nau import NAU, NMU
 from nalm.units.npu import ModifiedRealNPU
 
 THESIS = "Mistry, Neural Arithmetic Logic Modules, thesis 2023, chapter 7"
-
-
-def gates_to_grid(weight: Weight, raw: Sequence[Tensor]) -> Tensor:
-    """`to_grid` under a name of its own, so that a recipe can pull gates less than weights."""
-    return to_grid(weight, raw)
 
 
 COMPOSITION_RECIPE = Recipe(

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from nalm.core.option import Option
 from nalm.core.scalar import Scalar, dot, product
-from nalm.core.start import Fan, constant
+from nalm.core.start import constant
 from nalm.core.uniforms import noise
 from nalm.core.unit import Unit
 from nalm.core.weight import Weight
@@ -250,15 +250,6 @@ class INALUSelector(_LearnedSelector):
 OPERATIONS = ("add", "sub", "mul", "div")
 
 
-def _previous_line(u: Tensor, fan: Fan) -> Tensor:
-    """Zeros, and ones for the line written in the step before: `(*runs, steps, out, in + lines, modules)`."""
-    start = torch.zeros_like(u)
-    for step in range(1, u.shape[-4]):
-        line = fan.inputs + (step - 1) * fan.outputs
-        start[..., step, :, line : line + fan.outputs, :] = 1.0
-    return start
-
-
 class FrozenSelector(_Selector):
     r"""Recurrent input selector with four fixed modules (sum, negative sum, product, reciprocal product) and a learned
     mask that gives each input to one of them.
@@ -268,8 +259,7 @@ class FrozenSelector(_Selector):
     Formula: $\ell_t = \sum_m p_{tm} M_m(\mathrm{mask}_{tm} \odot [x, \ell_1, \ldots, \ell_T])$ with p as in the
     NMUSelector; a masked input counts as 0 in sums and as 1 in products.
     Reads as: T sums, negative sums, products or reciprocals of products; `working` prints them.
-    Trained as: SGD 1e-3, 200,000 batches of 128; the mask is a straight-through softmax over modules and starts at 0,
-    at 1 for the line written before (which a softmax over modules does not see).
+    Trained as: SGD 1e-3, 200,000 batches of 128; the mask is a straight-through softmax over modules and starts at 0.
     Paper: Mistry's thesis 2023, section 7.2.6.
 
     >>> import torch
@@ -277,8 +267,9 @@ class FrozenSelector(_Selector):
     torch.Size([5, 1])
     """
 
+    # the thesis starts the row of the line written before at 1, which a softmax over modules does not see
     mask = Weight(
-        "steps out seen modules_count", start=_previous_line, grid=(0, 1), link=HARD_SOFTMAX, pulls=(), counts=False
+        "steps out seen modules_count", start=constant(0.0), grid=(0, 1), link=HARD_SOFTMAX, pulls=(), counts=False
     )
 
     @property
