@@ -57,7 +57,7 @@ LADDERS = {
         "drawings",
     ],
     "nalm.bench.studies": [
-        "division motivation single_module two_layer",
+        "composition division motivation single_module two_layer",
         "division_ablations losses multiplication scaling two_layer_sweeps",
     ],
     "nalm.bench.tasks": [

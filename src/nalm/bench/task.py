@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -60,6 +61,7 @@ class SampledTask(Task):
     counts as solved is an `error` below `threshold`; both may be the task's own.
     """
 
+    selected_by_seed: ClassVar[bool] = True  # runs of one seed and structure share their selection
     train: Distribution
     test: Distribution
 

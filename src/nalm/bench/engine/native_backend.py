@@ -41,7 +41,7 @@ class NativeBackend:
             draws=program.draws,
             clock=program.clock_names,
             samples=program.recipe.batch,
-            seed_consts=[name for name in consts if name == "selection"],
+            seed_consts=[name for name in consts if name == "selection" and program.task.selected_by_seed],
         )
 
     def advance(

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import product
+from itertools import product as pairs
+from typing import ClassVar
 
 import torch
 from torch import Tensor
 
 from nalm.bench.distribution import Distribution
 from nalm.bench.find import nearest
-from nalm.bench.task import EVALUATION_SEED, Task, kind
+from nalm.bench.task import EVALUATION_SEED, SampledTask, kind
 from nalm.bench.tasks.arithmetic import EPSILON, SMALLEST
 from nalm.core.scalar import Scalar
 from nalm.core.uniforms import Stream, uniforms
@@ -25,14 +26,14 @@ CUMULATIVE: dict[str, Callable[[Scalar, Scalar], Scalar]] = {
 }
 """The thesis' operations of any number of operands: a sum, a negative sum, a product, a reciprocal product."""
 
-EXPRESSIONS = tuple("-".join(names) for names in product(CUMULATIVE, repeat=2))
+EXPRESSIONS = tuple("-".join(names) for names in pairs(CUMULATIVE, repeat=2))
 """The sixteen two-step expressions; "mul-sub" is -(a b) - c as in table 7.1 (table 7.6 says a b - c)."""
 
 THRESHOLD_SAMPLES = 100_000
 
 
 @dataclass(frozen=True)
-class Composition(Task):
+class Composition(SampledTask):
     """A chain of cumulative operations: each takes the value so far and the next input; the last inputs are redundant.
 
     Args:
@@ -45,9 +46,10 @@ class Composition(Task):
     >>> from nalm.bench.tasks.arithmetic import RANGES
     >>> task = Composition(*RANGES["U[1,2)"], steps="add-mul")
     >>> task.formula([2, 3, 4, 5], seed=0), f"{task.threshold():.2e}"
-    ([20], '2.07e-06')
+    ([20], '1.04e-06')
     """
 
+    selected_by_seed: ClassVar[bool] = False
     steps: str = "add-mul"
     inputs: int = 4
 
@@ -73,29 +75,40 @@ class Composition(Task):
 
     @property
     def structure(self) -> tuple[object, ...]:
-        return (type(self).__name__, self.steps, self.inputs, *kind(self))
+        # which operations they are is a number of the run, so that all expressions train in one program
+        return (type(self).__name__, len(self.operations), self.inputs, *kind(self))
 
     def sample(self, u: Tensor, numbers: Tensor, selection: Tensor, part: Distribution) -> tuple[Tensor, Tensor]:
-        x = part.quantile(u, numbers)
-        if "div" in self.operations:
-            x = torch.where(x == 0, SMALLEST, x)  # as in the Single Module Task: published inputs are never zero
+        x = _never_zero(part.quantile(u, numbers))  # as in the Single Module Task: published inputs are never zero
         return x, self.target(x, selection)
 
+    def selection(self, seed: int) -> Tensor:
+        """One row per step, 1 at its operation."""
+        names = list(CUMULATIVE)
+        return torch.tensor([[float(name == own) for name in names] for own in self.operations])
+
     def target(self, x: Tensor, selection: Tensor) -> Tensor:
-        result: Tensor = self._chain([x[..., i : i + 1, :] for i in range(self.inputs)])
-        return result
+        value = x[..., :1, :]
+        for step in range(len(self.operations)):
+            operand = x[..., step + 1 : step + 2, :]
+            total, product = value + operand, value * operand
+            results = (total, -total, product, 1 / _never_zero(product))
+            chosen = selection[..., step, :, None, None]  # (*runs, operations, 1, 1)
+            value = sum((chosen[..., m, :, :] * results[m] for m in range(1, 4)), chosen[..., 0, :, :] * results[0])
+        return value
 
     def formula(self, x: Sequence[Scalar], seed: int) -> list[Scalar]:
-        return [self._chain(x)]
-
-    def _chain(self, x: Sequence[Scalar]) -> Scalar:
         value = x[0]
         for name, operand in zip(self.operations, x[1:], strict=False):
             value = CUMULATIVE[name](value, operand)
-        return value
+        return [value]
 
     def threshold(self) -> float:
         return nearly_composed(self.steps, self.test)
+
+
+def _never_zero(x: Tensor) -> Tensor:
+    return torch.where(x == 0, SMALLEST, x)
 
 
 @cache
