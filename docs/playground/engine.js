@@ -332,6 +332,8 @@ const Engine = (() => {
     saturate: (weight) => add(...weight.raw.map((raw) => mean(raw.map((r) => clamp(sub(20, abs(r)), 0, Infinity))))),
   };
 
+  const ARRIVED = 1e-3; // a weight this near its perfect value can no longer be told from it in a picture
+
   const VALUE_LETTERS = { "add.W": "w", "multiply.W": "v", W_im: "v", G: "G" };
 
   /** A unit of two inputs from its declaration, which `build.py` takes from the library. */
@@ -394,6 +396,21 @@ const Engine = (() => {
         const now = values(p);
         const far = (w) => (w.grid ? Math.max(...now[w.name].map((v) => Math.abs(v - nearest(v, w.grid)))) : Infinity);
         return Math.max(...weights.map(far));
+      },
+      /** The largest distance of a weight to the value that computes an operation. */
+      gap: (operation, p) => {
+        const now = values(p);
+        const aim = Object.entries(definition.perfect(operation));
+        return Math.max(...aim.flatMap(([w, row]) => row.map((v, i) => (v === null ? 0 : Math.abs(now[w][i] - v)))));
+      },
+      /** Whether it computes an operation, also where it never trained: `shown` is what the surface shows. */
+      solves(operation, p, shown) {
+        if (!(this.gap(operation, p) < ARRIVED)) return false;
+        const at = [0.05, 0.35, 0.65, 0.95].map((share) => shown[0] + share * (shown[1] - shown[0]));
+        const pairs = at.flatMap((a) => at.map((b) => [a, b]));
+        const targets = pairs.map((pair) => OPERATIONS[operation](...pair));
+        const largest = Math.max(...targets.map(Math.abs));
+        return pairs.every((x, i) => Math.abs(this.inference.output(p, x) - targets[i]) < 10 * ARRIVED * largest);
       },
       /** What the unit computes once every weight is put on its grid, or null if it has no grid. */
       reading: (p) => {
@@ -516,7 +533,13 @@ const Engine = (() => {
     return state;
   }
 
-  return { unit, UNITS, OPERATIONS, random, sample, adam, varies, learns, evaluate };
+  /** The training data of one seed: a function that draws the next batch. */
+  function batches(unit, range, operation, seed) {
+    const draw = random(1000 + seed);
+    return () => sample(draw, range, operation, unit.recipe.batch, unit.facts.noise);
+  }
+
+  return { unit, UNITS, OPERATIONS, random, sample, batches, adam, varies, learns, evaluate, ARRIVED };
 })();
 
 if (typeof module !== "undefined") module.exports = Engine;

@@ -123,7 +123,7 @@ const Formula = (() => {
     pow: (n) => {
       if (power(n) < 0) return `<mfrac><mn>1</mn>${write(n.args[0])}</mfrac>`;
       const exponent = isNumber(n.args[1]) ? weight(n.args[1].value) : write(n.args[1]);
-      return `<msup>${tight(n.args[0])}${exponent}</msup>`;
+      return raised(n.args[0], exponent);
     },
     abs: (n) => row(mo("|", ' form="prefix" stretchy="true"'), write(n.args[0]), mo("|", ' form="postfix" stretchy="true"')),
     sign: (n) => call("sgn", write(n.args[0])),
@@ -135,6 +135,13 @@ const Formula = (() => {
     tanh: (n) => call("tanh", write(n.args[0])),
     sigmoid: (n) => call("σ", write(n.args[0])),
   };
+
+  /** A power; the subscript of a name stands below its exponent. */
+  function raised(base, exponent) {
+    const named = base.kind === "named" ? letter(base.name) : "";
+    if (named.startsWith("<msub>")) return `<msubsup>${named.slice(6, -7)}${exponent}</msubsup>`;
+    return `<msup>${tight(base)}${exponent}</msup>`;
+  }
 
   const write = (n) => WRITERS[n.kind](n);
   const power = (f) => (f.kind === "pow" && isNumber(f.args[1], -1) ? -1 : 1);
@@ -164,8 +171,8 @@ const Formula = (() => {
     return found;
   }
 
-  const math = (inner, display = "block") => `<math display="${display}">${inner}</math>`;
-  const equation = (left, right) => math(row(letter(left), mo("="), right));
+  const math = (inner) => `<math>${inner}</math>`;
+  const equation = (left, right) => `<div class="equation">${math(row(letter(left), mo("="), right))}</div>`;
 
   /** Lines of MathML: the output, then every named part. */
   function lines(expression, p = null) {
@@ -181,7 +188,7 @@ const Formula = (() => {
     const terms = found.sum
       ? FOLDS.add(inputs.map((x, i) => FOLDS.mul([number(found.sum[i]), x])))
       : FOLDS.mul(sized.map((x, i) => FOLDS.pow([x, number(found.product[i])])));
-    return math(row(letter("y"), mo("="), write(terms)), "inline");
+    return math(row(letter("y"), mo("="), write(terms)));
   }
 
   return { lines, reading, digits, letter, math };

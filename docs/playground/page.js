@@ -7,7 +7,6 @@
   const FINE = 101; // points per side of the landscape at rest
   const COARSE = 41; // and while something moves
   const SEEN = 48; // samples behind every point of the landscape
-  const CLOSE = 1e-3; // a weight this near its perfect value has arrived
   const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
 
   const now = {
@@ -29,7 +28,7 @@
     map: null,
     found: [],
     difference: false,
-    turn: -0.65,
+    turn: 0.7,
     tilt: 0.55,
   };
   const span = () => DATA.ranges[now.range];
@@ -47,7 +46,7 @@
     now.seed = change.seed ?? now.seed;
     now.story = change.id ?? null;
     toStart();
-    now.axes = name === "NMRU" && now.operation === "div" ? [0, 3] : [0, 1]; // the two that should become 1
+    now.axes = change.axes ? [...change.axes] : usual();
     const { train } = span();
     now.inputs = [0.3, 0.7].map((share) => round(train[0] + share * (train[1] - train[0])));
     forget();
@@ -62,6 +61,13 @@
   function toStart() {
     now.p = Float64Array.from(DATA.units[now.unit.name].starts[now.seed]);
     now.byHand = false;
+  }
+
+  /** The two parameters to look at first: those whose weights should become 1 or −1. */
+  function usual() {
+    const aim = now.unit.perfect(now.operation);
+    const wanted = now.unit.weights.flatMap((w) => w.raw[0].filter((_, i) => Math.abs(aim[w.name][i]) === 1));
+    return wanted.slice(0, 2).map((raw) => raw.index);
   }
 
   function forget() {
@@ -86,28 +92,13 @@
   const error = (p) => now.unit.training.error(p, now.data.x, now.data.target, now.data.noise);
 
   /** The largest distance of a weight to the value it should have. */
-  function missing(p) {
-    const values = now.unit.values(p);
-    const aim = now.unit.perfect(now.operation);
-    const gaps = Object.keys(aim).flatMap((w) => aim[w].map((v, i) => (v === null ? 0 : Math.abs(values[w][i] - v))));
-    return Math.max(...gaps);
-  }
+  const missing = (p) => now.unit.gap(now.operation, p);
 
-  /** Whether the unit is right where it never trained: within a thousandth of the largest target. */
-  function extrapolates(p) {
-    const [low, high] = span().shown;
-    const at = [0.05, 0.35, 0.65, 0.95].map((share) => low + share * (high - low));
-    const pairs = at.flatMap((a) => at.map((b) => [a, b]));
-    const targets = pairs.map((pair) => Engine.OPERATIONS[now.operation](...pair));
-    const worst = Math.max(...pairs.map((pair, i) => Math.abs(now.unit.inference.output(p, pair) - targets[i])));
-    return worst < 1e-3 * Math.max(...targets.map(Math.abs));
-  }
-
-  const solved = (p) => missing(p) < CLOSE && extrapolates(p);
+  const solved = (p) => now.unit.solves(now.operation, p, span().shown);
 
   function viewOf(index) {
     const { weight } = now.unit.parameters[index];
-    if (weight.link !== "identity") return [-6, 6];
+    if (weight.link !== "identity") return [-10, 10];
     if (!weight.box) return weight.grid ? [-2, 2] : [-5, 5];
     const margin = 0.06 * (weight.box[1] - weight.box[0]);
     return [weight.box[0] - margin, weight.box[1] + margin];
@@ -169,16 +160,20 @@
       p[second] = b;
       return error(p);
     }, boxed(), count);
-    now.found = now.running ? now.found : Pictures.traps(now.map, solutionOnMap());
+    const closed = { across: walled(first), up: walled(second) };
+    now.found = now.running ? now.found : Pictures.traps(now.map, solutionOnMap(), closed);
+  }
+
+  /** Whether a parameter is put back into its box after each step. */
+  function walled(index) {
+    const { weight } = now.unit.parameters[index];
+    return Boolean(weight.box) && weight.keep !== "clamp";
   }
 
   /** The map of weights that are kept in a box ends at the box: nothing beyond it can be reached. */
   function boxed() {
-    const box = (index, view) => {
-      const { weight } = now.unit.parameters[index];
-      return weight.box && weight.keep !== "clamp" ? weight.box : view;
-    };
-    return { across: box(now.axes[0], now.view.across), up: box(now.axes[1], now.view.up) };
+    const end = (index, view) => (walled(index) ? now.unit.parameters[index].weight.box : view);
+    return { across: end(now.axes[0], now.view.across), up: end(now.axes[1], now.view.up) };
   }
 
   function solutionOnMap() {
@@ -219,7 +214,7 @@
       const wanted = aim[weight][element];
       node.querySelector(".now").textContent = digits(+value.toFixed(4));
       const label = node.querySelector(".aim");
-      const met = wanted !== null && Math.abs(value - wanted) < CLOSE;
+      const met = wanted !== null && Math.abs(value - wanted) < Engine.ARRIVED;
       label.textContent = wanted === null ? "any value" : `${met ? "✓ " : ""}perfect ${digits(wanted)}`;
       label.classList.toggle("met", met);
     }
@@ -228,8 +223,10 @@
       if (document.activeElement !== slider || now.running) slider.value = now.p[index];
       slider.setAttribute("aria-valuetext", digits(+now.p[index].toFixed(3)));
       const slope = gradient[index];
-      const arrow = slope > 1e-12 ? "←" : slope < -1e-12 ? "→" : "·";
-      slider.closest(".knob").querySelector(".slope").textContent = `${arrow} ${Math.abs(slope).toExponential(1).replace("e+", "e").replace("e-", "e−")}`;
+      const arrow = slope > 1e-12 ? "← " : slope < -1e-12 ? "→ " : "";
+      slider.closest(".knob").querySelector(".slope").textContent = arrow
+        ? arrow + digits(+Math.abs(slope).toPrecision(2))
+        : Number.isNaN(slope) ? "no slope" : "flat";
     }
   }
 
@@ -252,7 +249,7 @@
     const names = now.axes.map((i) => now.unit.parameters[i].label).join(" and ");
     const rest = now.unit.parameters.length > 2 ? ", the other weights staying as they are" : "";
     $("map-caption").textContent =
-      `How wrong the unit is on its training data for every choice of ${names}${rest}: dark is good. ` +
+      `How wrong the unit is on its training data for every choice of ${names}${rest}: dark is good, ★ is where they should end. ` +
       "Drag the point, or focus the map and use the arrow keys.";
   }
 
@@ -375,17 +372,18 @@
         const linked = weight.link !== "identity";
         const knobs = weight.raw.map((raw) => {
           const { index, label } = raw[i];
-          const [low, high] = weight.box && weight.keep !== "clamp" ? weight.box : viewOf(index);
+          const [low, high] = walled(index) ? weight.box : viewOf(index);
           const aim = solution[index];
           const share = (Math.min(Math.max(aim, low), high) - low) / (high - low);
           // a range's thumb travels half its width less at both ends
           const tick = Number.isNaN(aim) ? "" : `<span class="tick" style="left: calc(8px + ${share} * (100% - 16px))"></span>`;
-          return `<div class="knob"><span aria-hidden="true">${Formula.math(Formula.letter(label), "inline")}</span>
+          const letter = linked ? `<span aria-hidden="true">${Formula.math(Formula.letter(label))}</span>` : "";
+          return `<div class="knob${linked ? "" : " alone"}">${letter}
             <span class="track">${tick}<input type="range" data-parameter="${index}" min="${low}" max="${high}"
               step="${(high - low) / 400}" aria-label="weight ${label}"></span>
             <span class="slope" title="slope of the error; the arrow points downhill"></span></div>`;
         });
-        const name = Formula.math(Formula.letter(weight.labels[i]), "inline");
+        const name = Formula.math(Formula.letter(weight.labels[i]));
         block.innerHTML = `<div class="value" data-value data-weight="${weight.name}" data-element="${i}">
           <span>${linked ? "weight " : ""}${name} = <span class="now"></span></span><span class="aim"></span></div>${knobs.join("")}`;
         return block;
@@ -398,7 +396,7 @@
     const [low, high] = span().shown;
     $("inputs").innerHTML = ["a", "b"]
       .map(
-        (name, i) => `<div class="knob"><span aria-hidden="true">${Formula.math(`<mi class="input">${name}</mi>`, "inline")}</span>
+        (name, i) => `<div class="knob"><span aria-hidden="true">${Formula.math(`<mi class="input">${name}</mi>`)}</span>
           <input type="range" data-input="${i}" min="${low}" max="${high}" step="${(high - low) / 200}"
             value="${now.inputs[i]}" aria-label="input ${name}"><span class="slope" id="input-${name}">${digits(now.inputs[i])}</span></div>`,
       )
@@ -429,6 +427,13 @@
     $("status").textContent = "";
   }
 
+  function shortfall(p) {
+    const gap = missing(p);
+    return gap < Engine.ARRIVED
+      ? `its weights are right and its gate is not, error ${digits(+error(p).toPrecision(2))}`
+      : `its worst weight off by ${digits(+gap.toPrecision(2))}`;
+  }
+
   const note = (step, p) => ({ step, p: Float64Array.from(p), error: error(p) });
 
   function trainWithAdam() {
@@ -441,8 +446,8 @@
     if (!now.byHand) toStart();
     const mine = ++ticket;
     const state = Engine.adam(now.unit, now.p);
-    const draw = Engine.random(1000 + now.seed);
-    const { recipe, facts } = now.unit;
+    const next = Engine.batches(now.unit, span().train, now.operation, now.seed);
+    const { recipe } = now.unit;
     now.running = "adam";
     now.adam = { who: "adam", points: [note(0, now.p)] };
     $("train").textContent = "❚❚ Stop";
@@ -454,7 +459,7 @@
       const until = performance.now() + 24;
       let made = 0;
       while (made < wanted && state.step < recipe.steps && (made % 64 || performance.now() < until)) {
-        state.advance(Engine.sample(draw, span().train, now.operation, recipe.batch, facts.noise));
+        state.advance(next());
         made++;
       }
       now.p.set(state.p);
@@ -465,7 +470,7 @@
         others = "";
       }
       const broken = !state.p.every(Number.isFinite);
-      const arrived = missing(state.p) < 1e-6 || (state.step % 1000 < made && missing(state.p) < CLOSE && solved(state.p));
+      const arrived = missing(state.p) < 1e-6 && solved(state.p);
       const steps = state.step.toLocaleString("en");
       $("status").textContent = `Adam, step ${steps} of ${recipe.steps.toLocaleString("en")}, error ${digits(+state.error.toPrecision(2))}`;
       if (!broken && !arrived && state.step < recipe.steps) {
@@ -479,7 +484,7 @@
         ? `● Adam: solved after ${steps} steps of ${recipe.batch} samples`
         : broken
           ? `● Adam: broke down with infinite weights at step ${steps}`
-          : `● Adam: stuck after ${steps} steps, ${digits(+missing(state.p).toPrecision(2))} away from the solution`;
+          : `● Adam: stuck after ${steps} steps, ${shortfall(state.p)}`;
       refresh();
     })();
   }

@@ -65,19 +65,26 @@ const Pictures = (() => {
       }
     }
     const finite = Array.from(values).filter(Number.isFinite).sort((a, b) => a - b);
-    const high = Math.min(finite[Math.floor(0.985 * (finite.length - 1))], finite[0] + 14);
-    const low = Math.max(finite[0], high - 6); // six decades of colour; below that all is deep
+    const quantile = (share) => finite[Math.floor(share * (finite.length - 1))];
+    const high = quantile(0.985);
+    // Around a solution the error falls without end. Colour ends where a hundredth of the map lies below, so that traps,
+    // which are much shallower, are seen as the hollows they are.
+    const low = Math.max(quantile(0.01), high - 6);
     return { values, count, view, low: Math.min(low, high - 0.5), high };
   }
 
-  /** Points lower than everything around them, ends of the box included; the deepest few, away from `solution`. */
-  function traps(map, solution) {
+  /**
+   * Points lower than everything around them; the deepest few, away from `solution`. Where `closed` says that an axis
+   * ends at a wall and not merely at the end of the view, they may lie on its ends.
+   */
+  function traps(map, solution, closed) {
     const { values, count, view } = map;
     const found = [];
     const at = (row, column) => values[row * count + column];
     const reach = Math.max(2, Math.round(count / 16));
-    for (let row = 0; row < count; row++) {
-      for (let column = 0; column < count; column++) {
+    const open = [closed.across ? 0 : reach, closed.up ? 0 : reach];
+    for (let row = open[1]; row < count - open[1]; row++) {
+      for (let column = open[0]; column < count - open[0]; column++) {
         let lowest = true;
         let rises = false;
         for (let r = Math.max(0, row - reach); lowest && r <= Math.min(count - 1, row + reach); r++) {
@@ -142,7 +149,7 @@ const Pictures = (() => {
 
   /** Where the map lies inside its canvas. */
   function frame(canvas) {
-    return { left: 46, top: 8, right: canvas.clientWidth - 66, bottom: canvas.clientHeight - 40 };
+    return { left: 46, top: 14, right: canvas.clientWidth - 66, bottom: canvas.clientHeight - 40 };
   }
 
   /** The weights under a pointer. */
@@ -335,7 +342,7 @@ const Pictures = (() => {
     const grid = axis.map((b) => axis.map((a) => ({ y: output(a, b), t: target(a, b) })));
     const reach = scaleOf(grid.flat().map((g) => (difference ? g.y - g.t : g.t)), difference);
     const [c, s, ct, st] = [Math.cos(turn), Math.sin(turn), Math.cos(tilt), Math.sin(tilt)];
-    const size = Math.min(width * 0.56, height * 0.74);
+    const size = Math.min(width * 0.6, height * 0.78);
     const unit = (v) => (v - shown[0]) / (shown[1] - shown[0]) - 0.5;
     const lift = (v) => Math.min(Math.max(v / reach, -1.15), 1.15) * 0.42;
     const project = (a, b, z) => {

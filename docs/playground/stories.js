@@ -18,7 +18,8 @@ const ABOUT = {
 
 const OPERATION_NAMES = { add: "a + b", sub: "a − b", mul: "a × b", div: "a ÷ b" };
 
-// seed: which of the library's starts; adam: what training with the published recipe ends in, "solved" or "stuck".
+// seed: which of the library's starts; axes: the two parameters on the map;
+// ruleUnit: what the rule trains instead of a gated unit; adam: what training with the published recipe ends in, "solved" or "stuck".
 const STORIES = [
   {
     id: "easy", title: "The easy case", brief: "NAU learns a + b",
@@ -40,9 +41,9 @@ const STORIES = [
   },
   {
     id: "plateau", title: "Whole numbers at infinity", brief: "NAC learns a − b",
-    unit: "NAC", operation: "sub", range: "U[1.1,1.2)", seed: 0, adam: "stuck",
+    unit: "NAC", operation: "sub", range: "U[1.1,1.2)", seed: 0, adam: "stuck", axes: [2, 3],
     text: "tanh and σ reach 1 only at infinity, and the way there is a plateau without slope. After 50,000 steps the weights are still decimals. The rule steps in the weights themselves and writes whole numbers.",
-    source: "Published: near 0 of 25 on this range for all units but NAU and iNALU (Mistry 2023, section 3.3).",
+    source: "Measured here: 0 of 25 seeds succeed; published as near 0 (Mistry 2023, section 3.3).",
   },
   {
     id: "signs", title: "Signs through a cosine", brief: "Real NPU on mixed signs",
@@ -51,16 +52,16 @@ const STORIES = [
     source: "Measured here: 6 of 25 seeds succeed; the paper reports the NPU above the Real NPU on this range only.",
   },
   {
-    id: "gate", title: "A gate of two minds", brief: "NALU learns a × b",
-    unit: "NALU", operation: "mul", range: "U[1,2)", seed: 0, adam: "stuck", ruleUnit: "NMU",
-    text: "Sum and product share one weight, and the gate mixes them per input. A mixture fits the training range well enough to stop learning, and is wrong outside it: look at the surface beyond the marked square.",
-    source: "Measured here: 0 of 25 seeds succeed. A gate without a grid cannot be exact, so the rule trains an NMU on the same data.",
+    id: "gate", title: "A gate of two minds", brief: "NALU on mixed signs",
+    unit: "NALU", operation: "add", range: "U[-2,2)", seed: 3, adam: "stuck", ruleUnit: "NAU", axes: [4, 5],
+    text: "The gate looks at the inputs: where a + b changes its sign, the gate swings from the sum to the product. Both weights arrive at 1 and the answer is still wrong on half of the plane, as the surface shows.",
+    source: "Measured here: 0 of 25 seeds succeed. A gate without a grid cannot be exact, so the rule trains an NAU on the same data.",
   },
   {
-    id: "abyss", title: "Beside the abyss", brief: "Real NPU divides near zero",
-    unit: "RealNPU", operation: "div", range: "U[-0.1,0.1)", seed: 0, adam: "stuck",
-    text: "1 ÷ b explodes where b is close to zero, so a few samples outweigh all others and the landscape is made of cliffs. Gradients point anywhere but to the solution.",
-    source: "Published: the modified Real NPU solves 0 of its close-to-zero sets (Mistry et al. 2022, division).",
+    id: "abyss", title: "Beside the abyss", brief: "NRU divides near zero",
+    unit: "NRU", operation: "div", range: "U[-0.1,0.1)", seed: 1, adam: "stuck",
+    text: "1 ÷ b explodes where b is close to zero, so the solution lies beside a cliff: a weight a little too far from −1 costs a fortune. Adam flees to the safe side and ends up multiplying.",
+    source: "Published: the NRU solves 17 % of its runs close to zero; measured here 13 % (Mistry et al. 2022, division).",
   },
 ];
 
