@@ -107,7 +107,7 @@ def facts(name: str) -> dict[str, Any]:
             "rate": recipe.rate,
             "steps": recipe.steps,
             "batch": recipe.batch,
-            "penalties": {key: {"kind": type(s).__name__, **asdict(s)} for key, s in recipe.penalties.items()},
+            "penalties": {key: {"kind": type(s).__name__, **vars(s)} for key, s in recipe.penalties.items()},
             "clip": asdict(recipe.clip),
         },
         "paper": unit.paper,

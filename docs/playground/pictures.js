@@ -66,11 +66,11 @@ const Pictures = (() => {
     }
     const finite = Array.from(values).filter(Number.isFinite).sort((a, b) => a - b);
     const quantile = (share) => finite[Math.floor(share * (finite.length - 1))];
-    const high = quantile(0.985);
-    // Around a solution the error falls without end. Colour ends where a hundredth of the map lies below, so that traps,
-    // which are much shallower, are seen as the hollows they are.
-    const low = Math.max(quantile(0.01), high - 6);
-    return { values, count, view, low: Math.min(low, high - 0.5), high };
+    // Around a solution the error falls without end, beside a pole it rises without end. Colour starts where a hundredth
+    // of the map lies below, so that traps, which are shallow, are seen as hollows, and spans at most five decades.
+    const low = quantile(0.01);
+    const high = Math.min(quantile(0.985), low + 5);
+    return { values, count, view, low, high: Math.max(high, low + 0.5) };
   }
 
   /**
@@ -342,7 +342,7 @@ const Pictures = (() => {
     const grid = axis.map((b) => axis.map((a) => ({ y: output(a, b), t: target(a, b) })));
     const reach = scaleOf(grid.flat().map((g) => (difference ? g.y - g.t : g.t)), difference);
     const [c, s, ct, st] = [Math.cos(turn), Math.sin(turn), Math.cos(tilt), Math.sin(tilt)];
-    const size = Math.min(width * 0.6, height * 0.78);
+    const size = Math.min(width * 0.54, height * 0.78);
     const unit = (v) => (v - shown[0]) / (shown[1] - shown[0]) - 0.5;
     const lift = (v) => Math.min(Math.max(v / reach, -1.15), 1.15) * 0.42;
     const project = (a, b, z) => {
