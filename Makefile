@@ -22,6 +22,7 @@ lint: $(READY)
 
 docs: $(READY)  ## the pages that are generated from the code
 	$(BIN)/python docs/generate_units.py
+	$(BIN)/python docs/playground/build.py
 
 results: $(READY)  ## the results pages, from the committed tables in results/
 	$(BIN)/python -m pages.build

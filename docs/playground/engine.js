@@ -324,6 +324,13 @@ const Engine = (() => {
   };
   const INVERSE = { identity: (v) => [v], logistic: (v) => [40 * (2 * v - 1)], "tanh-sigmoid": (v) => [40 * v, 40] };
 
+  /** The value of a weight as a function of the two numbers behind it. */
+  function weightMap(link) {
+    const raw = [0, 1].map((index) => ({ kind: "parameter", index, args: [] }));
+    const compiled = compile(LINKS[link](...raw), 2, 2);
+    return (first, second) => compiled.alone([first, second]).value;
+  }
+
   const gridDistance = (value, grid) => grid.map((g) => abs(sub(value, g))).reduce((a, b) => smaller(a, b));
   const mean = (terms) => mul(1 / terms.length, add(...terms));
   const PULLS = {
@@ -539,7 +546,7 @@ const Engine = (() => {
     return () => sample(draw, range, operation, unit.recipe.batch, unit.facts.noise);
   }
 
-  return { unit, UNITS, OPERATIONS, random, sample, batches, adam, varies, learns, evaluate, ARRIVED };
+  return { unit, weightMap, UNITS, OPERATIONS, random, sample, batches, adam, varies, learns, evaluate, ARRIVED };
 })();
 
 if (typeof module !== "undefined") module.exports = Engine;

@@ -45,6 +45,7 @@
     if (!now.unit.operations.includes(now.operation)) now.operation = now.unit.operations[0];
     now.seed = change.seed ?? now.seed;
     now.story = change.id ?? null;
+    if (now.story) history.replaceState(null, "", `#story=${now.story}`); // a link to share
     toStart();
     now.axes = change.axes ? [...change.axes] : usual();
     const { train } = span();
@@ -140,6 +141,7 @@
     showFormula();
     showWeights();
     drawMap();
+    drawHill();
     drawSurface();
     drawCharts();
     showStory();
@@ -247,10 +249,24 @@
       rule: now.rule && now.rule.unit === now.unit.name ? pick(now.rule.points) : [],
     });
     const names = now.axes.map((i) => now.unit.parameters[i].label).join(" and ");
-    const rest = now.unit.parameters.length > 2 ? ", the other weights staying as they are" : "";
+    const still = now.unit.parameters.length > 2 ? ", the other weights staying as they are" : "";
+    const rest = still + (now.unit.noisy ? ", under the noise drawn last" : "");
     $("map-caption").textContent =
       `How wrong the unit is on its training data for every choice of ${names}${rest}: dark is good, ★ is where they should end. ` +
       "Drag the point, or focus the map and use the arrow keys.";
+  }
+
+  const SQUASHED = "tanh-sigmoid";
+  const squashed = Engine.weightMap(SQUASHED);
+
+  function drawHill() {
+    const linked = now.unit.weights.filter((weight) => weight.link === SQUASHED);
+    $("hill-figure").hidden = !linked.length;
+    if (!linked.length) return;
+    const dots = linked.flatMap((weight) =>
+      weight.labels.map((label, i) => ({ label, place: weight.raw.map((raw) => now.p[raw[i].index]) })),
+    );
+    Pictures.hill($("hill"), { value: squashed, view: viewOf(linked[0].raw[0][0].index), names: linked[0].letters, dots });
   }
 
   function drawSurface() {
@@ -504,6 +520,7 @@
     const paths = DATA.paths[`${name} ${now.operation} ${now.range}`];
     const far = (path) => Math.hypot(...path.walk[0].map((v, i) => v - now.p[i]));
     const path = now.byHand ? paths.reduce((best, other) => (far(other) < far(best) ? other : best)) : paths[now.seed];
+    const jumped = now.byHand;
     now.seed = paths.indexOf(path);
     toStart();
     const { walk } = path;
@@ -515,7 +532,7 @@
       if (mine !== ticket) return;
       now.p.set(walk[at]);
       now.rule.points.push(note(at, now.p));
-      $("status").textContent = `The rule, step ${at}`;
+      $("status").textContent = `The rule, step ${at}${jumped ? ", from the recorded start nearest to your weights" : ""}`;
       if (++at < walk.length) {
         refresh({ remap: false });
         setTimeout(tick, calm ? 0 : Math.max(120, 520 - 40 * walk.length));
@@ -670,5 +687,6 @@
   applyTheme();
   buildStories();
   $("samples").textContent = DATA.samples === 1 ? "one sample" : `${DATA.samples} samples`;
-  choose(STORIES.find((s) => s.id === "trap"));
+  const linked = STORIES.find((s) => location.hash === `#story=${s.id}`);
+  choose(linked ?? STORIES.find((s) => s.id === "trap"));
 })();

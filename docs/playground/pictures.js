@@ -131,14 +131,14 @@ const Pictures = (() => {
 
   const bitmap = typeof document === "undefined" ? null : document.createElement("canvas");
 
-  function paint(map) {
+  function paint(map, scale = DEPTH) {
     bitmap.width = bitmap.height = map.count;
     const context = bitmap.getContext("2d");
     const image = context.createImageData(map.count, map.count);
     for (let row = 0; row < map.count; row++) {
       for (let column = 0; column < map.count; column++) {
         const value = map.values[row * map.count + column];
-        const c = colour(DEPTH, (value - map.low) / (map.high - map.low));
+        const c = colour(scale, (value - map.low) / (map.high - map.low));
         const i = 4 * ((map.count - 1 - row) * map.count + column);
         for (let k = 0; k < 3; k++) image.data[i + k] = c[k];
         image.data[i + 3] = 255;
@@ -207,6 +207,43 @@ const Pictures = (() => {
     context.arc(x, y, 2.5, 0, 7);
     context.fillStyle = "#ffffff";
     context.fill();
+  }
+
+  /** The value of a weight over the two numbers behind it, with a dot for each weight of the unit. */
+  function hill(canvas, { value, view, names, dots }) {
+    const { context, width, height, look } = prepare(canvas);
+    const f = { left: 40, top: 8, right: width - 10, bottom: height - 38 };
+    const count = 61;
+    const at = (i) => view[0] + ((view[1] - view[0]) * i) / (count - 1);
+    const values = Float64Array.from({ length: count * count }, (_, i) => value(at(i % count), at(Math.floor(i / count))));
+    const map = { values, count, low: -1, high: 1 };
+    const inside = (v) => Math.min(Math.max((v - view[0]) / (view[1] - view[0]), 0), 1);
+    const px = (v) => f.left + (f.right - f.left) * inside(v);
+    const py = (v) => f.bottom - (f.bottom - f.top) * inside(v);
+    paint(map, HEIGHT);
+    context.imageSmoothingQuality = "high";
+    context.drawImage(bitmap, f.left, f.top, f.right - f.left, f.bottom - f.top);
+    context.strokeStyle = "rgb(20 30 60 / 0.35)";
+    context.lineWidth = 1;
+    for (const level of [-0.99, -0.9, -0.5, 0.5, 0.9, 0.99]) {
+      contours(context, map, level, (s) => f.left + (f.right - f.left) * s, (s) => f.bottom - (f.bottom - f.top) * s);
+    }
+    axes(context, f, view, view, names, look, px, py);
+    context.textAlign = "center";
+    context.textBaseline = "middle";
+    for (const [text, a] of [["−1", -0.75], ["1", 0.75]]) {
+      context.fillStyle = "#ffffff";
+      context.fillText(text, px(a * view[1]), py(0.8 * view[1]));
+    }
+    for (const { place, label: text } of dots) {
+      const [x, y] = [px(place[0]), py(place[1])];
+      context.beginPath();
+      context.arc(x, y, 6, 0, 7);
+      cased(context, "#ffffff", 2.5);
+      context.fillStyle = "#0b1038";
+      context.textAlign = x > (f.left + f.right) / 2 ? "right" : "left";
+      context.fillText(text, x + (x > (f.left + f.right) / 2 ? -12 : 12), y);
+    }
   }
 
   function axes(context, f, across, up, names, look, px, py) {
@@ -556,5 +593,5 @@ const Pictures = (() => {
     }
   }
 
-  return { relief, traps, landscape, unproject, surface, chart };
+  return { relief, traps, landscape, unproject, surface, hill, chart };
 })();

@@ -228,6 +228,30 @@ def test_the_theme_can_be_switched(visit: Visit) -> None:
 
 
 @needs_browser
+def test_squashed_weights_are_shown_on_their_hill(visit: Visit) -> None:
+    assert not visit.page.is_visible("#hill")
+    visit.page.click("[data-id='plateau']")
+    assert visit.page.is_visible("#hill")
+    assert visit.colours("#hill") > 60
+    before = visit.page.eval_on_selector("#hill", "c => c.toDataURL()")
+    visit.set_slider("[data-parameter='2']", 4)
+    assert visit.page.eval_on_selector("#hill", "c => c.toDataURL()") != before
+
+
+@needs_browser
+def test_a_link_opens_its_story(browser: Any) -> None:
+    visit = Visit(browser)
+    visit.page.click("[data-id='abyss']")
+    address = visit.page.url
+    assert address.endswith("#story=abyss")
+    visit.page.goto("about:blank")
+    visit.page.goto(address)
+    assert visit.page.get_attribute("[data-id='abyss']", "aria-pressed") == "true"
+    assert visit.complaints == []
+    visit.context.close()
+
+
+@needs_browser
 def test_every_control_can_be_reached_and_named(visit: Visit) -> None:
     unnamed = visit.page.evaluate(
         """[...document.querySelectorAll('button, select, input, canvas')]
