@@ -1,0 +1,319 @@
+"""The published tasks on images: what is shown, what is told, what is measured."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor, nn
+
+from nalm.bench.find import nearest
+from nalm.bench.vision import sequences
+from nalm.bench.vision.digits import Images, check_source, load_digits, normalised
+from nalm.bench.vision.distortion import distorted
+from nalm.bench.vision.measures import accuracies, read_all
+from nalm.bench.vision.networks import ColourNetwork, PairNetwork, Recurrent, RecurrentLSTM, SequenceNetwork
+from nalm.bench.vision.pairs import PairData, draw_pairs, folds
+
+MEASURED_IN_TRAINING = 5_000  # training pairs that are measured; the published code measures all
+TEST_DRAWS = 1 << 20  # added to a seed, so that test pairs are drawn by numbers of their own
+
+
+@dataclass(frozen=True)
+class Operation:
+    """What is computed of digits.
+
+    Attributes:
+        exact: on tensors.
+        smallest: digit that may occur; division has no zeros.
+        decimals: that a result is rounded to before it is compared.
+    """
+
+    exact: Callable[[Tensor, Tensor], Tensor]
+    smallest: int
+    decimals: int
+    idle: float
+
+
+OPERATIONS = {
+    "mul": Operation(torch.mul, smallest=0, decimals=0, idle=1.0),
+    "div": Operation(torch.div, smallest=1, decimals=5, idle=1.0),
+    "add": Operation(torch.add, smallest=0, decimals=0, idle=0.0),
+}
+
+
+class Problem(Protocol):
+    """A task with its data at hand."""
+
+    count: int  # training samples
+
+    def batch(self, chosen: Tensor, step_seed: int) -> tuple[Tensor, Tensor]:
+        """What is shown and what is told, for some of the training samples."""
+        ...
+
+    def measure(self, network: nn.Module) -> dict[str, Any]:
+        """Plain numbers; "test_error" and "validation_error" are always among them."""
+        ...
+
+
+class PairProblem:
+    """Pairs side by side."""
+
+    def __init__(self, task: DigitPairs, seed: int, device: str) -> None:
+        operation = OPERATIONS[task.operation]
+        pairs = [(a, b) for a in range(operation.smallest, 10) for b in range(operation.smallest, 10)]
+        trained, tested = folds(pairs, task.folds)[seed % task.folds]
+        source = load_digits(task.data)
+        self.operation = operation
+        self.pairs = torch.tensor(pairs)
+        self.train = draw_pairs(source.train.to(device), trained, task.samples, seed)
+        self.test = draw_pairs(source.test.to(device), tested, task.samples, seed + TEST_DRAWS).first(task.measured)
+        self.trained = self.train.first(min(task.measured, MEASURED_IN_TRAINING))
+        self.count = len(self.train)
+
+    def batch(self, chosen: Tensor, step_seed: int) -> tuple[Tensor, Tensor]:
+        return normalised(self.train.images.pixels[self.train.index[chosen]]), self._targets(self.train.labels[chosen])
+
+    def _targets(self, labels: Tensor) -> Tensor:
+        numbers = labels.float()
+        return self.operation.exact(numbers[:, :1], numbers[:, 1:])
+
+    def measure(self, network: nn.Module) -> dict[str, Any]:
+        test, train = (self._accuracies(network, part) for part in (self.test, self.trained))
+        error = test.pop("error")
+        told = {"test_error": error, "validation_error": train["error"], "unit_error": self._unit_error(network)}
+        return {**test, **told, "trained": train["result_rounded"]}
+
+    @torch.inference_mode()
+    def _unit_error(self, network: nn.Module) -> float:
+        digits = self.pairs.to(self.test.index.device)
+        return relative_error(network.head(digits.float()), self._targets(digits))  # type: ignore[operator]
+
+    @torch.inference_mode()
+    def _accuracies(self, network: nn.Module, part: PairData) -> dict[str, Any]:
+        digits = read_all(network, part.images, part.index)
+        results = network.head(digits).squeeze(-1)  # type: ignore[operator]
+        targets = self._targets(part.labels).squeeze(-1)
+        return asdict(accuracies(digits, part.labels.float(), results, targets, self.operation.decimals))
+
+
+@dataclass(frozen=True)
+class DigitPairs:
+    """Two digits side by side: their product, or their quotient.
+
+    Args:
+        data: where the digits come from, "digits" or "mnist".
+        operation: "mul" or "div".
+        folds: a seed is a fold: pairs of the test fold are never trained on.
+        samples: per pair.
+        measured: test pairs at most; 10,000 as published.
+    """
+
+    data: str = "digits"
+    operation: str = "mul"
+    folds: int = 10
+    samples: int = 1_000
+    measured: int = 10_000
+
+    def __post_init__(self) -> None:
+        check_source(self.data)
+        check_operation(self.operation, ("mul", "div"))
+
+    def problem(self, seed: int, device: str = "cpu") -> Problem:
+        """With its data."""
+        return PairProblem(self, seed, device)
+
+    def network(self, head: nn.Module) -> nn.Module:
+        """The published network under a head."""
+        smallest = OPERATIONS[self.operation].smallest
+        return PairNetwork(head, smallest, classes=10 - smallest)
+
+
+class ColourProblem:
+    """Pairs as colours of one image, moved anew whenever they are shown in training."""
+
+    def __init__(self, task: ColourPairs, seed: int, device: str) -> None:
+        pairs = [(a, b) for a in range(10) for b in range(10)]
+        trained, tested = folds(pairs, task.folds)[seed % task.folds]
+        source = load_digits(task.data)
+        drawn = draw_pairs(source.train.to(device), trained, task.samples, seed)
+        cut = round(TRAINED_SHARE * len(drawn))
+        self.train = drawn.first(cut)
+        self.validation = PairData(drawn.images, drawn.index[cut:], drawn.labels[cut:]).first(
+            min(task.measured, MEASURED_IN_TRAINING)
+        )
+        self.test = draw_pairs(source.test.to(device), tested, task.samples, seed + TEST_DRAWS).first(task.measured)
+        self.count = len(self.train)
+
+    def batch(self, chosen: Tensor, step_seed: int) -> tuple[Tensor, Tensor]:
+        generator = torch.Generator().manual_seed(step_seed)
+        labels = self.train.labels[chosen].float()
+        return distorted(self.train.images.pixels[self.train.index[chosen]], generator), labels[:, :1] * labels[:, 1:]
+
+    def measure(self, network: nn.Module) -> dict[str, Any]:
+        test, validation = (self._accuracies(network, part) for part in (self.test, self.validation))
+        digits = torch.cartesian_prod(torch.arange(10.0), torch.arange(10.0)).to(self.test.index.device)
+        with torch.inference_mode():
+            unit_error = relative_error(network.head(digits), digits[:, :1] * digits[:, 1:])  # type: ignore[operator]
+        told = {"test_error": test.pop("error"), "validation_error": validation["error"], "unit_error": unit_error}
+        return {**test, **told}
+
+    @torch.inference_mode()
+    def _accuracies(self, network: nn.Module, part: PairData) -> dict[str, Any]:
+        # moved as in training but the same way at every evaluation: the published code moves them anew each time
+        generator = torch.Generator().manual_seed(MOVES)
+        shown = (distorted(part.images.pixels[rows], generator) for rows in part.index.split(MEASURED_AT_ONCE))
+        digits = torch.cat([network.read(images) for images in shown])  # type: ignore[operator]
+        results = network.head(digits).squeeze(-1)  # type: ignore[operator]
+        labels = part.labels.float()
+        return asdict(accuracies(digits, labels, results, labels[:, 0] * labels[:, 1], decimals=0))
+
+
+TRAINED_SHARE = 0.85  # of the colour pairs; the rest validates
+MOVES = 20_150_600  # the seed of how test digits are moved
+MEASURED_AT_ONCE = 256
+
+
+@dataclass(frozen=True)
+class ColourPairs:
+    """The product of two digits that are turned, scaled, moved and shown as two colours of one image.
+
+    Args:
+        data: where the digits come from, "digits" or "mnist".
+        folds: a seed is a fold: pairs of the test fold are never trained on.
+        samples: per pair.
+        identity: whether the transformers begin by changing nothing (else as in the published runs, see `Localiser`).
+        measured: test pairs at most; 37,400 as published.
+    """
+
+    data: str = "digits"
+    folds: int = 3
+    samples: int = 1_100
+    identity: bool = True
+    measured: int = 37_400
+
+    def __post_init__(self) -> None:
+        check_source(self.data)
+
+    def problem(self, seed: int, device: str = "cpu") -> Problem:
+        """With its data."""
+        return ColourProblem(self, seed, device)
+
+    def network(self, head: nn.Module) -> nn.Module:
+        """The published network under a head."""
+        return ColourNetwork(head, self.identity)
+
+
+class SequenceProblem:
+    """Sequences, and for the test sequences of many lengths."""
+
+    def __init__(self, task: DigitSequences, seed: int, device: str) -> None:
+        operation = OPERATIONS[task.operation]
+        source = load_digits(task.data)
+        trained, validating = sequences.split(source.train)
+        self.task = task
+        self.smallest = 1 if task.operation == "mul" else 0
+        self.operation = operation
+        self.train = trained.to(device)
+        self.validating = validating.to(device)
+        self.test = source.test.to(device)
+        self.index = sequences.cut(trained, self.smallest, task.length, seed).to(device)
+        self.valid_index = sequences.cut(validating, self.smallest, task.length, sequences.VALIDATION).to(device)
+        eligible = int((source.test.labels >= self.smallest).sum())
+        self.test_index = {
+            length: sequences.cut(source.test, self.smallest, length, sequences.TEST).to(device)
+            for length in task.lengths
+            if length <= eligible
+        }
+        self.count = len(self.index)
+
+    def batch(self, chosen: Tensor, step_seed: int) -> tuple[Tensor, Tensor]:
+        rows = self.index[chosen]
+        return normalised(self.train.pixels[rows]), running(self.train.labels[rows], self.task.operation).float()
+
+    @torch.inference_mode()
+    def measure(self, network: nn.Module) -> dict[str, Any]:
+        def error(images: Images, read: Tensor, index: Tensor) -> float:
+            results, _ = network.head(read[index])  # type: ignore[operator]
+            wanted = running(images.labels[index], self.task.operation)
+            return float((results.double() - wanted).square().mean())
+
+        if self.task.noisy:
+            network.head.train()  # type: ignore[union-attr]
+        every = {id(images): torch.arange(len(images.labels)) for images in (self.validating, self.test)}
+        valid = read_all(network, self.validating, every[id(self.validating)])
+        test = read_all(network, self.test, every[id(self.test)])
+        errors = {length: error(self.test, test, index) for length, index in self.test_index.items()}
+        chosen = self.test.labels >= self.smallest
+        digits = torch.cartesian_prod(*[torch.arange(self.smallest, 10, device=self.test.labels.device)] * 2)
+        two, _ = network.head(digits.float())  # type: ignore[operator]
+        return {
+            "unit_error": relative_error(two, running(digits, self.task.operation)),
+            "test_error": errors[min(errors, key=lambda length: abs(length - self.task.length))],
+            "validation_error": error(self.validating, valid, self.valid_index),
+            "errors": errors,
+            "digit_rounded": float((test.round() == self.test.labels)[chosen].double().mean()),
+        }
+
+
+def relative_error(results: Tensor, targets: Tensor) -> float:
+    """How far a head is from its operation when it is given the true digits: the largest error, relative to targets
+    above 1. Below 1e-5 it counts as exact: float32 keeps seven digits."""
+    error = (results.double() - targets.double()).abs() / targets.double().abs().clamp(min=1)
+    return float(error.nan_to_num(torch.inf).max())
+
+
+def running(labels: Tensor, operation: str) -> Tensor:
+    """Sums or products of all beginnings of sequences `(samples, length)`, in float64.
+
+    >>> running(torch.tensor([[2, 3, 4]]), "mul").tolist()
+    [[2.0, 6.0, 24.0]]
+    """
+    return labels.double().cumprod(-1) if operation == "mul" else labels.double().cumsum(-1)
+
+
+PRODUCT_LENGTHS = tuple(range(1, 21))
+SUM_LENGTHS = (1, 10, *range(100, 1_001, 100))
+
+
+@dataclass(frozen=True)
+class DigitSequences:
+    """The running product, or sum, of a sequence of digits; trained on short sequences, tested on long ones.
+
+    Args:
+        data: where the digits come from, "digits" or "mnist".
+        operation: "mul" or "add".
+        length: of the sequences in training.
+        lengths: of the sequences in the test.
+        noisy: measure in train mode, as the published code does, with the noise of a stochastic unit.
+    """
+
+    data: str = "digits"
+    operation: str = "mul"
+    length: int = 2
+    lengths: tuple[int, ...] = PRODUCT_LENGTHS
+    noisy: bool = False
+
+    def __post_init__(self) -> None:
+        check_source(self.data)
+        check_operation(self.operation, ("mul", "add"))
+
+    def problem(self, seed: int, device: str = "cpu") -> Problem:
+        """With its data."""
+        return SequenceProblem(self, seed, device)
+
+    def network(self, head: nn.Module) -> nn.Module:
+        """The published network under a recurrent head."""
+        assert isinstance(head, Recurrent | RecurrentLSTM)
+        return SequenceNetwork(head)
+
+
+def check_operation(name: str, valid: tuple[str, ...]) -> None:
+    """Refuse an operation that a task does not have."""
+    if name not in valid:
+        raise ValueError(f"There is no operation {name!r}. {nearest(name, valid)}")
+
+
+Measures = Mapping[str, Any]
