@@ -1,49 +1,61 @@
-"""What stands above a reader of digits and is not in the catalogue: the solved operations, and the fully connected
-product. Everything else is a unit of the catalogue with two inputs and one output."""
+"""What stands above a reader of digits and is not in the catalogue of units: the solved operations, and the fully
+connected product. They are units too, so that everything above digits is treated alike."""
 
 from __future__ import annotations
 
-import torch
-from torch import Tensor, nn
+from collections.abc import Sequence
+
+from torch import Tensor
+
+from nalm.core.scalar import Scalar, product
+from nalm.core.start import uniform
+from nalm.core.unit import Unit
+from nalm.core.weight import free
 
 
-class ExactProduct(nn.Module):
+class ExactProduct(Unit):
     """The solved baseline MUL: nothing to learn above the digits."""
 
-    def forward(self, x: Tensor) -> Tensor:
-        """`(..., 2)` to `(..., 1)`."""
-        return x[..., :1] * x[..., 1:]
+    def compute(self, x: Tensor) -> Tensor:
+        return x[..., :1, :] * x[..., 1:, :]
+
+    def formula(self, x: Sequence[Scalar]) -> list[Scalar]:
+        return [x[0] * x[1]]
 
 
-class ExactQuotient(nn.Module):
+class ExactQuotient(Unit):
     """The solved baseline DIV."""
 
-    def forward(self, x: Tensor) -> Tensor:
-        """`(..., 2)` to `(..., 1)`."""
-        return x[..., :1] / x[..., 1:]
+    def compute(self, x: Tensor) -> Tensor:
+        return x[..., :1, :] / x[..., 1:, :]
+
+    def formula(self, x: Sequence[Scalar]) -> list[Scalar]:
+        return [x[0] / x[1]]
 
 
-class ExactSum(nn.Module):
+class ExactSum(Unit):
     """The solved accumulator of sums."""
 
-    def forward(self, x: Tensor) -> Tensor:
-        """`(..., 2)` to `(..., 1)`."""
-        return x[..., :1] + x[..., 1:]
+    def compute(self, x: Tensor) -> Tensor:
+        return x[..., :1, :] + x[..., 1:, :]
+
+    def formula(self, x: Sequence[Scalar]) -> list[Scalar]:
+        return [x[0] + x[1]]
 
 
-class WeightedProduct(nn.Module):
+class WeightedProduct(Unit):
     """The published FC head: the product of weighted inputs, no box and no pull. Exact at weights 1 and 1, and just as
     good at any two weights whose product is 1."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.W = nn.Parameter(torch.empty(1, 2).uniform_(0.25, 0.75))
+    W = free("in", uniform(0.25, 0.75))
 
-    def forward(self, x: Tensor) -> Tensor:
-        """`(..., 2)` to `(..., 1)`."""
-        return (self.W[0] * x).prod(-1, keepdim=True)
+    def compute(self, x: Tensor) -> Tensor:
+        return (self.W.unsqueeze(-1) * x).prod(-2, keepdim=True)
+
+    def formula(self, x: Sequence[Scalar]) -> list[Scalar]:
+        return [product(w * a for w, a in zip(self.numbers("W"), x, strict=True))]
 
 
-HEADS: dict[str, type[nn.Module]] = {
+HEADS: dict[str, type[Unit]] = {
     head.__name__: head for head in (ExactProduct, ExactQuotient, ExactSum, WeightedProduct)
 }

@@ -118,7 +118,7 @@ class RecurrentLSTM(nn.Module):
 class SequenceNetwork(nn.Module):
     """A sequence of digits, each read as a number, accumulated by a recurrent cell."""
 
-    def __init__(self, head: Recurrent | RecurrentLSTM) -> None:
+    def __init__(self, head: nn.Module) -> None:
         super().__init__()
         self.reader = Regressor()
         self.head = head
@@ -134,3 +134,8 @@ class SequenceNetwork(nn.Module):
         digits = self.read(images.flatten(0, 1)).view(images.shape[:2])
         results, self.mean_input = self.head(digits)
         return results
+
+    def input_penalty(self) -> Tensor:
+        """R_z for what the cell was given last."""
+        penalty: Tensor = self.head.input_penalty(self.mean_input)  # type: ignore[operator]
+        return penalty

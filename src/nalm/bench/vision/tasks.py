@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
-from typing import Any, Protocol
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Protocol, Self
 
 import torch
 from torch import Tensor, nn
 
 from nalm.bench.find import nearest
+from nalm.bench.run import Model
+from nalm.bench.task import Task
 from nalm.bench.vision import sequences
 from nalm.bench.vision.digits import Images, check_source, load_digits, normalised
 from nalm.bench.vision.distortion import distorted
 from nalm.bench.vision.measures import accuracies, read_all
-from nalm.bench.vision.networks import ColourNetwork, PairNetwork, Recurrent, RecurrentLSTM, SequenceNetwork
+from nalm.bench.vision.models import as_cell
+from nalm.bench.vision.networks import ColourNetwork, PairNetwork, SequenceNetwork
 from nalm.bench.vision.pairs import PairData, draw_pairs, folds
 
 MEASURED_IN_TRAINING = 5_000  # training pairs that are measured; the published code measures all
@@ -44,6 +48,11 @@ OPERATIONS = {
 }
 
 
+Measured = dict[str, Any]
+"""One evaluation: named numbers, and lists of them. `step`, `test_error`, `validation_error`, `unit_error` (see
+`relative_error`) and `digit_rounded` are always there."""
+
+
 class Problem(Protocol):
     """A task with its data at hand."""
 
@@ -53,16 +62,62 @@ class Problem(Protocol):
         """What is shown and what is told, for some of the training samples."""
         ...
 
-    def measure(self, network: nn.Module) -> dict[str, Any]:
-        """Plain numbers; "test_error" and "validation_error" are always among them."""
+    def measure(self, network: nn.Module) -> Measured:
+        """The network in eval mode."""
         ...
+
+
+@dataclass(frozen=True)
+class ImageTask(Task):
+    """Base class: images are shown, a result is told, and the digits are measured although nobody tells them.
+
+    Args:
+        data: where the digits come from, "digits" or "mnist".
+    """
+
+    data: str = "digits"
+
+    def __post_init__(self) -> None:
+        check_source(self.data)
+
+    @property
+    def in_features(self) -> int:
+        return 2
+
+    @property
+    def range(self) -> str:
+        return self.data
+
+    @property
+    def structure(self) -> tuple[object, ...]:
+        return (type(self).__name__, repr(self))
+
+    @abstractmethod
+    def problem(self, seed: int, device: str = "cpu") -> Problem:
+        """With its data."""
+
+    @abstractmethod
+    def network(self, model: Model, head: nn.Module) -> nn.Module:
+        """The published network under a head that was built from the model."""
+
+    @abstractmethod
+    def epoch(self, batch: int) -> int:
+        """Steps until every training sample has been shown; of the first fold."""
+
+    def selected(self, records: Sequence[Measured]) -> Measured:
+        """The evaluation that counts: the last one, as published."""
+        return records[-1]
+
+    @abstractmethod
+    def small(self) -> Self:
+        """The same with so few samples that two cores can bear it."""
 
 
 class PairProblem:
     """Pairs side by side."""
 
     def __init__(self, task: DigitPairs, seed: int, device: str) -> None:
-        operation = OPERATIONS[task.operation]
+        operation = OPERATIONS[task.name]
         pairs = [(a, b) for a in range(operation.smallest, 10) for b in range(operation.smallest, 10)]
         trained, tested = folds(pairs, task.folds)[seed % task.folds]
         source = load_digits(task.data)
@@ -80,7 +135,7 @@ class PairProblem:
         numbers = labels.float()
         return self.operation.exact(numbers[:, :1], numbers[:, 1:])
 
-    def measure(self, network: nn.Module) -> dict[str, Any]:
+    def measure(self, network: nn.Module) -> Measured:
         test, train = (self._accuracies(network, part) for part in (self.test, self.trained))
         error = test.pop("error")
         told = {"test_error": error, "validation_error": train["error"], "unit_error": self._unit_error(network)}
@@ -99,36 +154,53 @@ class PairProblem:
         return asdict(accuracies(digits, part.labels.float(), results, targets, self.operation.decimals))
 
 
+def first_fold(name: str, count: int) -> int:
+    """Training pairs of the first fold of an operation."""
+    smallest = OPERATIONS[name].smallest
+    pairs = [(a, b) for a in range(smallest, 10) for b in range(smallest, 10)]
+    return len(folds(pairs, count)[0][0])
+
+
+SMALL_SAMPLES = 100  # per pair
+SMALL_TEST = 1_000  # test pairs that are measured
+
+
 @dataclass(frozen=True)
-class DigitPairs:
+class DigitPairs(ImageTask):
     """Two digits side by side: their product, or their quotient.
 
     Args:
-        data: where the digits come from, "digits" or "mnist".
-        operation: "mul" or "div".
+        name: "mul" or "div".
         folds: a seed is a fold: pairs of the test fold are never trained on.
         samples: per pair.
         measured: test pairs at most; 10,000 as published.
     """
 
-    data: str = "digits"
-    operation: str = "mul"
+    name: str = "mul"
     folds: int = 10
     samples: int = 1_000
     measured: int = 10_000
 
     def __post_init__(self) -> None:
-        check_source(self.data)
-        check_operation(self.operation, ("mul", "div"))
+        super().__post_init__()
+        check_operation(self.name, ("mul", "div"))
+
+    @property
+    def operation(self) -> str:
+        return self.name
 
     def problem(self, seed: int, device: str = "cpu") -> Problem:
-        """With its data."""
         return PairProblem(self, seed, device)
 
-    def network(self, head: nn.Module) -> nn.Module:
-        """The published network under a head."""
-        smallest = OPERATIONS[self.operation].smallest
+    def network(self, model: Model, head: nn.Module) -> nn.Module:
+        smallest = OPERATIONS[self.name].smallest
         return PairNetwork(head, smallest, classes=10 - smallest)
+
+    def epoch(self, batch: int) -> int:
+        return -(-first_fold(self.name, self.folds) * self.samples // batch)
+
+    def small(self) -> DigitPairs:
+        return replace(self, samples=SMALL_SAMPLES, measured=SMALL_TEST)
 
 
 class ColourProblem:
@@ -152,7 +224,7 @@ class ColourProblem:
         labels = self.train.labels[chosen].float()
         return distorted(self.train.images.pixels[self.train.index[chosen]], generator), labels[:, :1] * labels[:, 1:]
 
-    def measure(self, network: nn.Module) -> dict[str, Any]:
+    def measure(self, network: nn.Module) -> Measured:
         test, validation = (self._accuracies(network, part) for part in (self.test, self.validation))
         digits = torch.cartesian_prod(torch.arange(10.0), torch.arange(10.0)).to(self.test.index.device)
         with torch.inference_mode():
@@ -177,44 +249,47 @@ MEASURED_AT_ONCE = 256
 
 
 @dataclass(frozen=True)
-class ColourPairs:
+class ColourPairs(ImageTask):
     """The product of two digits that are turned, scaled, moved and shown as two colours of one image.
 
     Args:
-        data: where the digits come from, "digits" or "mnist".
         folds: a seed is a fold: pairs of the test fold are never trained on.
         samples: per pair.
         identity: whether the transformers begin by changing nothing (else as in the published runs, see `Localiser`).
         measured: test pairs at most; 37,400 as published.
     """
 
-    data: str = "digits"
     folds: int = 3
     samples: int = 1_100
     identity: bool = True
     measured: int = 37_400
 
-    def __post_init__(self) -> None:
-        check_source(self.data)
+    @property
+    def operation(self) -> str:
+        return "mul"
 
     def problem(self, seed: int, device: str = "cpu") -> Problem:
-        """With its data."""
         return ColourProblem(self, seed, device)
 
-    def network(self, head: nn.Module) -> nn.Module:
-        """The published network under a head."""
+    def network(self, model: Model, head: nn.Module) -> nn.Module:
         return ColourNetwork(head, self.identity)
+
+    def epoch(self, batch: int) -> int:
+        return -(-round(TRAINED_SHARE * first_fold("mul", self.folds) * self.samples) // batch)
+
+    def small(self) -> ColourPairs:
+        return replace(self, samples=SMALL_SAMPLES, measured=SMALL_TEST)
 
 
 class SequenceProblem:
     """Sequences, and for the test sequences of many lengths."""
 
     def __init__(self, task: DigitSequences, seed: int, device: str) -> None:
-        operation = OPERATIONS[task.operation]
+        operation = OPERATIONS[task.name]
         source = load_digits(task.data)
         trained, validating = sequences.split(source.train)
         self.task = task
-        self.smallest = 1 if task.operation == "mul" else 0
+        self.smallest = 1 if task.name == "mul" else 0
         self.operation = operation
         self.train = trained.to(device)
         self.validating = validating.to(device)
@@ -231,13 +306,13 @@ class SequenceProblem:
 
     def batch(self, chosen: Tensor, step_seed: int) -> tuple[Tensor, Tensor]:
         rows = self.index[chosen]
-        return normalised(self.train.pixels[rows]), running(self.train.labels[rows], self.task.operation).float()
+        return normalised(self.train.pixels[rows]), running(self.train.labels[rows], self.task.name).float()
 
     @torch.inference_mode()
-    def measure(self, network: nn.Module) -> dict[str, Any]:
+    def measure(self, network: nn.Module) -> Measured:
         def error(images: Images, read: Tensor, index: Tensor) -> float:
             results, _ = network.head(read[index])  # type: ignore[operator]
-            wanted = running(images.labels[index], self.task.operation)
+            wanted = running(images.labels[index], self.task.name)
             return float((results.double() - wanted).square().mean())
 
         if self.task.noisy:
@@ -250,7 +325,7 @@ class SequenceProblem:
         digits = torch.cartesian_prod(*[torch.arange(self.smallest, 10, device=self.test.labels.device)] * 2)
         two, _ = network.head(digits.float())  # type: ignore[operator]
         return {
-            "unit_error": relative_error(two, running(digits, self.task.operation)),
+            "unit_error": relative_error(two, running(digits, self.task.name)),
             "test_error": errors[min(errors, key=lambda length: abs(length - self.task.length))],
             "validation_error": error(self.validating, valid, self.valid_index),
             "errors": errors,
@@ -278,36 +353,50 @@ PRODUCT_LENGTHS = tuple(range(1, 21))
 SUM_LENGTHS = (1, 10, *range(100, 1_001, 100))
 
 
+ELIGIBLE = {("mnist", "mul"): 49_566, ("mnist", "add"): 55_000, ("digits", "mul"): 1_187, ("digits", "add"): 1_317}
+"""Training images that sequences are made of, by source and operation: zeros have no place in a product."""
+
+
 @dataclass(frozen=True)
-class DigitSequences:
+class DigitSequences(ImageTask):
     """The running product, or sum, of a sequence of digits; trained on short sequences, tested on long ones.
 
     Args:
-        data: where the digits come from, "digits" or "mnist".
-        operation: "mul" or "add".
+        name: "mul" or "add".
         length: of the sequences in training.
         lengths: of the sequences in the test.
         noisy: measure in train mode, as the published code does, with the noise of a stochastic unit.
     """
 
-    data: str = "digits"
-    operation: str = "mul"
+    name: str = "mul"
     length: int = 2
     lengths: tuple[int, ...] = PRODUCT_LENGTHS
     noisy: bool = False
 
     def __post_init__(self) -> None:
-        check_source(self.data)
-        check_operation(self.operation, ("mul", "add"))
+        super().__post_init__()
+        check_operation(self.name, ("mul", "add"))
+
+    @property
+    def operation(self) -> str:
+        return self.name
 
     def problem(self, seed: int, device: str = "cpu") -> Problem:
-        """With its data."""
         return SequenceProblem(self, seed, device)
 
-    def network(self, head: nn.Module) -> nn.Module:
-        """The published network under a recurrent head."""
-        assert isinstance(head, Recurrent | RecurrentLSTM)
-        return SequenceNetwork(head)
+    def network(self, model: Model, head: nn.Module) -> nn.Module:
+        idle = OPERATIONS[self.name].idle
+        return SequenceNetwork(as_cell(model, idle).recurrent(head, idle))
+
+    def epoch(self, batch: int) -> int:
+        return -(-(ELIGIBLE[self.data, self.name] // self.length) // batch)
+
+    def selected(self, records: Sequence[Measured]) -> Measured:
+        """The one with the smallest validation error, as published."""
+        return min(records, key=lambda r: r["validation_error"] if r["validation_error"] >= 0 else torch.inf)
+
+    def small(self) -> DigitSequences:
+        return self
 
 
 def check_operation(name: str, valid: tuple[str, ...]) -> None:
@@ -315,5 +404,3 @@ def check_operation(name: str, valid: tuple[str, ...]) -> None:
     if name not in valid:
         raise ValueError(f"There is no operation {name!r}. {nearest(name, valid)}")
 
-
-Measures = Mapping[str, Any]
