@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from nalm.bench.find import nearest
 from nalm.bench.method import Descent, Method, Rule, Solve
@@ -24,6 +25,7 @@ class Published:
 
     Args:
         success: the rate, with `seeds` runs behind it.
+        measures: what else was measured, by the name of its column in results; see `Study.measured`.
         source: where the number stands.
     """
 
@@ -32,6 +34,7 @@ class Published:
     sparsity: float | None = None
     seeds: int = 25
     source: str = ""
+    measures: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -66,6 +69,7 @@ class Study:
         reproduces: which published figure or table.
         published: by (row, column).
         notes: what a reader must know to compare, shown under the table.
+        measured: further columns of results that are shown, each as the mean over seeds.
     """
 
     name: str
@@ -75,6 +79,7 @@ class Study:
     seeds: int = 25
     published: Mapping[tuple[str, str], Published] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    measured: tuple[str, ...] = ()
 
     @property
     def rows(self) -> list[str]:
@@ -89,6 +94,18 @@ class Study:
     def runs(self) -> Iterator[tuple[Cell, Run]]:
         """All runs, cell by cell."""
         return ((cell, cell.run(seed, self.name)) for cell in self.cells for seed in range(self.seeds))
+
+    def solved(self, record: Mapping[str, Any], column: str, records: Sequence[Mapping[str, Any]]) -> bool:
+        """Whether a run counts as solved in a column; `records` are all that is known of the study."""
+        return bool(record["solved"])
+
+    def of_data(self, data: str) -> Study:
+        """The same on other data, for studies that have a choice."""
+        raise ValueError(f"{self.name} draws its numbers itself; --data is for studies on images.")
+
+    def for_epochs(self, epochs: int) -> Study:
+        """The same for another number of epochs, for studies with data that can be gone through."""
+        raise ValueError(f"{self.name} counts steps on fresh numbers; --epochs is for studies on images.")
 
     def quick(self) -> Study:
         """A taste: fewer seeds and steps; its runs have ids of their own."""

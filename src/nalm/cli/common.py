@@ -25,6 +25,10 @@ Way = Annotated[
     str | None,
     typer.Option("--recipe", help="Only rows trained this way: published, lgn (local Gauss-Newton rule) or solver."),
 ]
+Data = Annotated[
+    str | None, typer.Option("--data", help="Images to use: digits (bundled, by default) or mnist (11 MB to load).")
+]
+Epochs = Annotated[int | None, typer.Option(min=1, help="Epochs of a study on images; by default as published.")]
 StorePath = Annotated[
     Path, typer.Option("--store", "-s", help="Where finished runs are kept; a .csv or .csv.gz table can be shown too.")
 ]
@@ -39,6 +43,8 @@ def chosen_study(
     quick: bool,
     retire: bool = False,
     way: str | None = None,
+    data: str | None = None,
+    epochs: int | None = None,
 ) -> Any:
     """The study with the command's selections applied."""
     from dataclasses import replace
@@ -49,8 +55,12 @@ def chosen_study(
     study = find_study(name).only(rows, _ranges(ranges or []))
     if way:
         study = study.trained(way)
+    if data:
+        study = study.of_data(data)
     if quick:
         study = study.quick()
+    if epochs:
+        study = study.for_epochs(epochs)
     if retire:
         study = study.retiring()
     return replace(study, seeds=seeds) if seeds else study

@@ -11,6 +11,8 @@ from rich.table import Table
 
 from nalm.cli.common import (
     DEFAULT_STORE,
+    Data,
+    Epochs,
     Quick,
     Ranges,
     Retire,
@@ -51,9 +53,14 @@ def list_all() -> None:
             tasks.add_row(task.__name__, _first_sentence(task))
     listed = Table("study", "runs", "what it is", "reproduces", title="Studies", title_justify="left", box=None)
     for name, study in studies().items():
-        listed.add_row(name, str(len(study.cells) * study.seeds), study.title, study.reproduces)
+        listed.add_row(name, str(_runs(study)), study.title, study.reproduces)
     for table in (units, tasks, listed):
         console.print(table, "")
+
+
+def _runs(study: Any) -> int:
+    """How many runs a study has; cells may share them."""
+    return len({cell.run(0).id for cell in study.cells}) * int(study.seeds)
 
 
 def _first_sentence(thing: type) -> str:
@@ -68,6 +75,8 @@ def show(
     quick: Quick = False,
     retire: Retire = False,
     recipe: Way = None,
+    data: Data = None,
+    epochs: Epochs = None,
     store: StorePath = DEFAULT_STORE,
     markdown: Annotated[
         bool, typer.Option("--markdown", help="Print Markdown tables, as on the results pages.")
@@ -77,7 +86,7 @@ def show(
     from nalm.bench.results.summary import summarise
     from nalm.bench.show.tables import markdown_tables, rich_tables
 
-    chosen = chosen_study(study, unit, range, seeds, quick, retire, recipe)
+    chosen = chosen_study(study, unit, range, seeds, quick, retire, recipe, data, epochs)
     entries = summarise(chosen, rows_of(chosen, store))
     if not entries:
         raise ValueError(f"{store} holds no run of {study} with these options yet; start with: nalm run {study}")
@@ -97,13 +106,15 @@ def figure(
     quick: Quick = False,
     retire: Retire = False,
     recipe: Way = None,
+    data: Data = None,
+    epochs: Epochs = None,
     store: StorePath = DEFAULT_STORE,
 ) -> None:
     """Draw the field's figure of a study: success, steps to solve and sparsity error per range."""
     from nalm.bench.results.summary import summarise
     from nalm.bench.show.figures import points, save, three_panel
 
-    chosen = chosen_study(study, unit, range, seeds, quick, retire, recipe)
+    chosen = chosen_study(study, unit, range, seeds, quick, retire, recipe, data, epochs)
     entries = summarise(chosen, rows_of(chosen, store))
     if not entries:
         raise ValueError(f"{store} holds no run of {study} with these options yet; start with: nalm run {study}")
@@ -119,6 +130,8 @@ def compare(
     quick: Quick = False,
     retire: Retire = False,
     recipe: Way = None,
+    data: Data = None,
+    epochs: Epochs = None,
     store: StorePath = DEFAULT_STORE,
 ) -> None:
     """Compare two units on the same seeds: difference of success with its 95 % interval (Tango) and McNemar's p."""
@@ -127,7 +140,7 @@ def compare(
     names = [part for text in unit for part in text.split(",") if part]
     if len(names) != 2:
         raise ValueError(f"compare takes two units, got {len(names)}: --unit A --unit B")
-    chosen = chosen_study(study, names, range, seeds, quick, retire, recipe)
+    chosen = chosen_study(study, names, range, seeds, quick, retire, recipe, data, epochs)
     first, second = (next(r for r in chosen.rows if _same(r, name)) for name in names)
     table = Table("range", "difference", "95 % interval", "p", f"only {first}", f"only {second}")
     for column, result in paired(chosen, rows_of(chosen, store), first, second).items():

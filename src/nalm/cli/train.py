@@ -11,7 +11,20 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from nalm.cli.common import DEFAULT_STORE, Quick, Ranges, Retire, Seeds, StorePath, StudyName, Units, Way, chosen_study
+from nalm.cli.common import (
+    DEFAULT_STORE,
+    Data,
+    Epochs,
+    Quick,
+    Ranges,
+    Retire,
+    Seeds,
+    StorePath,
+    StudyName,
+    Units,
+    Way,
+    chosen_study,
+)
 
 console = Console()
 
@@ -29,6 +42,8 @@ def run(
     quick: Quick = False,
     retire: Retire = False,
     recipe: Way = None,
+    data: Data = None,
+    epochs: Epochs = None,
     store: StorePath = DEFAULT_STORE,
     engine: Annotated[str, typer.Option(help="auto, native or torch; auto takes native wherever it can.")] = "auto",
     device: Annotated[str, typer.Option(help="cpu, cuda, ... (anything but cpu uses the torch engine).")] = "cpu",
@@ -49,8 +64,8 @@ def run(
     torch.set_num_threads(threads)
     if engine not in ("auto", "native", "torch"):
         raise ValueError(f"There is no engine {engine!r}. Valid names: auto, native, torch.")
-    chosen = chosen_study(study, unit, range, seeds, quick, retire, recipe)
-    runs = [r for _, r in chosen.runs()]
+    chosen = chosen_study(study, unit, range, seeds, quick, retire, recipe, data, epochs)
+    runs = list({r.id: r for _, r in chosen.runs()}.values())  # cells may share runs
     with Store(store) as kept:
         missing = set(kept.missing([r.id for r in runs]))
         todo = [r for r in runs if r.id in missing]
@@ -70,6 +85,7 @@ def run(
     if done:
         console.print(f"{len(done)} runs trained, {solved} solved, kept in {store}.")
     hint = " --quick" * quick + " --retire" * retire + (f" --recipe {recipe}" if recipe else "")
+    hint += (f" --data {data}" if data else "") + (f" --epochs {epochs}" if epochs else "")
     console.print(f"See them: [cyan]nalm show {study}{hint}{_elsewhere(store)}[/]")
 
 

@@ -21,6 +21,9 @@ def idx(array: np.ndarray) -> bytes:
 CONTENT = idx(np.arange(60, dtype=np.uint8).reshape(5, 3, 4))
 
 
+pytestmark = pytest.mark.usefixtures("small")
+
+
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> mnist.File:
     """One small file in place of the four."""
@@ -53,18 +56,18 @@ def test_an_array_is_read_back() -> None:
     ids=["empty", "two bytes", "cut header", "cut data", "one more", "floats", "no axes", "four axes", "compressed"],
 )
 def test_what_is_not_an_idx_file_is_refused_by_name(content: bytes) -> None:
-    with pytest.raises(DataError, match="here.idx"):
+    with pytest.raises(DataError, match=r"here\.idx"):
         read_idx(content, "here.idx")
 
 
 @pytest.mark.parametrize("name", ["images", "images.gz"])
-def test_a_folder_filled_by_hand_is_enough(tmp_path: Path, small: mnist.File, name: str) -> None:
+def test_a_folder_filled_by_hand_is_enough(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_bytes(gzip.compress(CONTENT) if name.endswith(".gz") else CONTENT)
     assert mnist.load("images", tmp_path, refuse).shape == (5, 3, 4)
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
 
-def test_a_download_is_checked_unpacked_and_kept(tmp_path: Path, small: mnist.File) -> None:
+def test_a_download_is_checked_unpacked_and_kept(tmp_path: Path) -> None:
     asked = []
 
     def fetch(address: str) -> bytes:
@@ -90,7 +93,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("sent", BAD.values(), ids=BAD)
-def test_a_bad_download_is_refused_and_leaves_the_cache_clean(tmp_path: Path, small: mnist.File, sent: bytes) -> None:
+def test_a_bad_download_is_refused_and_leaves_the_cache_clean(tmp_path: Path, sent: bytes) -> None:
     with pytest.raises(DataError) as caught:
         mnist.load("images", tmp_path, lambda _: sent)
     assert str(tmp_path) in str(caught.value)
@@ -99,7 +102,7 @@ def test_a_bad_download_is_refused_and_leaves_the_cache_clean(tmp_path: Path, sm
     assert not list(tmp_path.iterdir())
 
 
-def test_the_second_mirror_helps_out(tmp_path: Path, small: mnist.File) -> None:
+def test_the_second_mirror_helps_out(tmp_path: Path) -> None:
     def fetch(address: str) -> bytes:
         return BAD["damaged"] if address.startswith(mnist.MIRRORS[0]) else gzip.compress(CONTENT)
 
@@ -108,9 +111,7 @@ def test_the_second_mirror_helps_out(tmp_path: Path, small: mnist.File) -> None:
 
 @pytest.mark.parametrize("name", ["images", "images.gz"])
 @pytest.mark.parametrize("kept", BAD.values(), ids=BAD)
-def test_a_bad_file_in_the_folder_is_named_and_left_alone(
-    tmp_path: Path, small: mnist.File, name: str, kept: bytes
-) -> None:
+def test_a_bad_file_in_the_folder_is_named_and_left_alone(tmp_path: Path, name: str, kept: bytes) -> None:
     if name == "images":
         kept = kept + b"x"  # also what unpacks well is not the file
     (tmp_path / name).write_bytes(kept)
@@ -119,9 +120,7 @@ def test_a_bad_file_in_the_folder_is_named_and_left_alone(
     assert [path.read_bytes() for path in tmp_path.iterdir()] == [kept]
 
 
-def test_a_write_that_fails_leaves_nothing(
-    tmp_path: Path, small: mnist.File, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_write_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(self: Path, content: bytes) -> int:
         with self.open("wb") as file:
             file.write(content[:7])
@@ -133,7 +132,7 @@ def test_a_write_that_fails_leaves_nothing(
     assert not list(tmp_path.iterdir())
 
 
-def test_a_download_that_never_ends_is_cut_off(small: mnist.File, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_download_that_never_ends_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
     class Endless:
         def __enter__(self) -> Endless:
             return self

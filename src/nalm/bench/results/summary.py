@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from statistics import fmean, stdev
 from typing import Any
 
 from nalm.bench.results import stats
@@ -25,6 +26,7 @@ class Entry:
     median_solved_at: float | None
     sparsity: Interval | None
     published: Published | None
+    measures: Mapping[str, Interval] = field(default_factory=dict)
 
     @property
     def disagrees(self) -> bool:
@@ -38,16 +40,17 @@ class Entry:
 def summarise(study: Study, records: Iterable[Record]) -> list[Entry]:
     """Count the finished runs of a study; cells without any are left out."""
     by_id = {record["id"]: record for record in records}
+    known = list(by_id.values())
     found: dict[tuple[str, str], list[Record]] = {}
     for cell, run in study.runs():
         if run.id in by_id:
             found.setdefault((cell.row, cell.column), []).append(by_id[run.id])
-    return [_entry(study, *key, own) for key, own in found.items()]
+    return [_entry(study, *key, own, known) for key, own in found.items()]
 
 
-def _entry(study: Study, row: str, column: str, records: list[Record]) -> Entry:
-    solved = [r for r in records if r["solved"]]
-    at = [float(r["solved_at"]) for r in solved]
+def _entry(study: Study, row: str, column: str, records: list[Record], known: list[Record]) -> Entry:
+    solved = [r for r in records if study.solved(r, column, known)]
+    at = [float(r["solved_at"]) for r in solved if r["solved_at"] is not None]
     errors = [float(r["sparsity"]) for r in solved if r["sparsity"] is not None]
     return Entry(
         row=row,
@@ -58,16 +61,26 @@ def _entry(study: Study, row: str, column: str, records: list[Record]) -> Entry:
         median_solved_at=stats.median(at).estimate if at else None,
         sparsity=stats.beta_mean([min(e, 0.5) for e in errors]) if errors else None,
         published=study.published.get((row, column)),
+        measures={name: mean_of(records, name) for name in study.measured if any(name in r for r in records)},
     )
+
+
+def mean_of(records: Iterable[Record], name: str) -> Interval:
+    """The mean of a column with one standard error to either side, as the papers show accuracies."""
+    values = [float("nan") if r.get(name) is None else float(r[name]) for r in records]
+    centre = fmean(values)
+    error = stdev(values) / len(values) ** 0.5 if len(values) > 1 else 0.0
+    return Interval(centre, centre - error, centre + error)
 
 
 def compare(study: Study, records: Iterable[Record], first: str, second: str) -> dict[str, Paired]:
     """Success of one row against another on the same seeds, by column."""
     by_id = {record["id"]: record for record in records}
+    known = list(by_id.values())
     solved: dict[tuple[str, str], dict[int, bool]] = {}
     for cell, run in study.runs():
         if run.id in by_id:
-            solved.setdefault((cell.row, cell.column), {})[run.seed] = bool(by_id[run.id]["solved"])
+            solved.setdefault((cell.row, cell.column), {})[run.seed] = study.solved(by_id[run.id], cell.column, known)
     result = {}
     for column in study.columns:
         a, b = solved.get((first, column), {}), solved.get((second, column), {})

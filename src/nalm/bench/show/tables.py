@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from nalm.bench.results.summary import Entry
@@ -39,11 +40,32 @@ def _sparsity(entry: Entry) -> list[str]:
     return ["-"] if entry.sparsity is None else [f"{entry.sparsity.estimate:.0e}"]
 
 
-PANELS: tuple[tuple[str, Callable[[Entry], list[str]]], ...] = (
+def _measure(name: str, entry: Entry) -> list[str]:
+    found = entry.measures.get(name)
+    if found is None:
+        return ["-"]
+    said = entry.published.measures.get(name) if entry.published else None
+    lines = [f"{100 * found.estimate:.1f}"]
+    if entry.runs > 1:
+        lines.append(f"±{100 * (found.high - found.estimate):.1f}")
+    return [*lines, *([] if said is None else [f"({100 * said:.1f})"])]
+
+
+Panel = tuple[str, Callable[[Entry], list[str]]]
+PANELS: tuple[Panel, ...] = (
     ("Success rate, 95 % Wilson interval, (published)", _success),
     ("Steps to solve, mean over solved runs, (published)", _steps),
     ("Sparsity error, mean over solved runs", _sparsity),
 )
+
+
+def panels(study: Study) -> list[Panel]:
+    """The field's three, and one for each further measure of the study: a share in per cent."""
+    further = [
+        (f"{name.replace('_', ' ')}, %, ± standard error, (published)", partial(_measure, name))
+        for name in study.measured
+    ]
+    return [*PANELS, *further]
 
 
 def _grid(study: Study, entries: Sequence[Entry], content: Callable[[Entry], list[str]]) -> Iterator[list[list[str]]]:
@@ -73,8 +95,9 @@ def rich_tables(study: Study, entries: Sequence[Entry]) -> Iterator[Table]:
     from rich import box
     from rich.table import Table
 
-    for number, (title, content) in enumerate(PANELS):
-        caption = "\n".join(footnotes(study, entries)) if number == len(PANELS) - 1 else None
+    shown = panels(study)
+    for number, (title, content) in enumerate(shown):
+        caption = "\n".join(footnotes(study, entries)) if number == len(shown) - 1 else None
         table = Table(title=f"{study.title}: {title}", title_justify="left", caption=caption, box=box.SIMPLE_HEAD)
         table.caption_justify, table.padding, table.pad_edge = "left", (0, 0, 0, 1), False
         table.add_column("", style="bold", no_wrap=True)
@@ -88,7 +111,7 @@ def rich_tables(study: Study, entries: Sequence[Entry]) -> Iterator[Table]:
 def markdown_tables(study: Study, entries: Sequence[Entry]) -> str:
     """The same tables as Markdown, with the footnotes below."""
     parts = []
-    for title, content in PANELS:
+    for title, content in panels(study):
         head = ["", *study.rows]
         lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
         for row in _grid(study, entries, content):

@@ -14,7 +14,7 @@ from nalm.bench.study import Cell, Published, Study
 from nalm.bench.vision.method import NetworkDescent, NetworkMethod, NetworkRule
 from nalm.bench.vision.models import LSTMModel, cell, head
 from nalm.bench.vision.tasks import SUM_LENGTHS, ColourPairs, DigitPairs, DigitSequences, ImageTask
-from nalm.core.recipe import Clip, Constant, Ramp, Recipe
+from nalm.core.recipe import Clip, Constant, Ramp, Recipe, Schedule
 
 SNMU_PAPER = "Mistry et al. 2022, section 8"
 THESIS = "Mistry 2023, table 5.5"
@@ -46,9 +46,7 @@ class ImageStudy(Study):
 
     def quick(self) -> ImageStudy:
         """A taste: fewer samples and folds, smaller batches, few epochs."""
-        small = [
-            replace(c, task=_task(c).small(), method=_method(c).with_batch(self.quick_batch)) for c in self.cells
-        ]
+        small = [replace(c, task=_task(c).small(), method=_method(c).with_batch(self.quick_batch)) for c in self.cells]
         cells = tuple(self._shortened(c, self.quick_epochs) for c in small)
         return replace(self, cells=cells, seeds=min(self.seeds, self.quick_seeds))
 
@@ -114,7 +112,9 @@ def threshold(errors: Sequence[float]) -> float:
 def grid(rows: Iterable[Row], columns: Mapping[str, ImageTask], every: int) -> tuple[Cell, ...]:
     """The full grid."""
     return tuple(
-        Cell(model.label, column, model, task, method, every) for model, method in rows for column, task in columns.items()
+        Cell(model.label, column, model, task, method, every)
+        for model, method in rows
+        for column, task in columns.items()
     )
 
 
@@ -138,7 +138,9 @@ MUL, DIV, FC = head("ExactProduct", "MUL"), head("ExactQuotient", "DIV"), head("
 PAIRS = "unseen pairs"
 
 
-def descent(task: ImageTask, batch: int, pull: float = 0.0, clip: float | None = None, decay: float = 0.0) -> NetworkDescent:
+def descent(
+    task: ImageTask, batch: int, pull: float = 0.0, clip: float | None = None, decay: float = 0.0
+) -> NetworkDescent:
     """Adam 1e-3 on the squared error for 1,001 epochs; the pull to the grid rises in epochs 30 to 40."""
     epoch = task.epoch(batch)
     penalties = {"to_grid": Ramp(pull, PULLED[0] * epoch, PULLED[1] * epoch)} if pull else {}
@@ -226,7 +228,8 @@ COLOUR = ImageStudy(
         )
     },
     notes=(
-        "Success: the unit is exact, given the true digits. The published code resets the transformers' identity start.",
+        "Success: the unit is exact, given the true digits.",
+        "The published code sets the transformers to the identity and then resets them.",
     ),
 )
 
@@ -236,8 +239,9 @@ COLOUR = ImageStudy(
 def sequence_descent(task: DigitSequences, pull: float = 10.0, idle: float = 0.0) -> NetworkDescent:
     """Adam 1e-3 on the squared error of all results on the way, batches of 64; the pull rises in steps 10,000 to
     100,000, the input penalty R_z (`idle`) is constant."""
-    pulls = {"to_grid": Ramp(pull, 10_000, 100_000)} if pull else {}
-    penalties = {**pulls, **({"input": Constant(idle)} if idle else {})}
+    penalties: dict[str, Schedule] = {"to_grid": Ramp(pull, 10_000, 100_000)} if pull else {}
+    if idle:
+        penalties["input"] = Constant(idle)
     return NetworkDescent(Recipe(steps=EPOCHS * task.epoch(64), batch=64, penalties=penalties))
 
 

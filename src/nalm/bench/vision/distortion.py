@@ -26,7 +26,8 @@ def distorted(pixels: Tensor, generator: torch.Generator) -> Tensor:
     corner = (u[:, 2:] * (CANVAS - SIDE)).floor()  # (count, 2) as (x, y)
     places = torch.arange(CANVAS, device=pixels.device)
     inside = (places[None, None] - corner[..., None]).float()  # (count, 2, 42): pixel of the small image
-    x, y = torch.broadcast_tensors(inside[:, 0, None, :], inside[:, 1, :, None])  # (count, 42, 42)
+    shape = (len(flat), CANVAS, CANVAS)
+    x, y = inside[:, 0, None, :].expand(shape), inside[:, 1, :, None].expand(shape)
     middle = (SIDE - 1) / 2
     cos, sin = (torch.cos(angle) / scale)[:, None, None], (torch.sin(angle) / scale)[:, None, None]
     across = cos * (x - middle) + sin * (y - middle)
@@ -34,5 +35,5 @@ def distorted(pixels: Tensor, generator: torch.Generator) -> Tensor:
     grid = torch.stack([across, down], -1) * (2 / SIDE)  # -1 to 1 are the outer edges
     drawn = functional.grid_sample(flat.float()[:, None], grid, mode="nearest", align_corners=False)[:, 0]
     window = (x > -0.5) & (x < SIDE - 0.5) & (y > -0.5) & (y < SIDE - 0.5)
-    result = (drawn * window / 255 - MEAN) / DEVIATION
+    result: Tensor = (drawn * window / 255 - MEAN) / DEVIATION
     return result.reshape(*pixels.shape[:-2], CANVAS, CANVAS)

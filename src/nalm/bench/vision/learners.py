@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor, nn
 
+from nalm.bench.vision.networks import Reading
 from nalm.core import semantics
 from nalm.core.recipe import Recipe
 from nalm.core.unit import Unit
@@ -39,15 +40,15 @@ class Descending:
         decay: weight decay of the parameters above the digits.
     """
 
-    def __init__(self, network: nn.Module, recipe: Recipe, decay: float = 0.0) -> None:
+    def __init__(self, network: Reading, recipe: Recipe, decay: float = 0.0) -> None:
         if recipe.loss != "mse" or recipe.restart or recipe.gradient_noise or semantics.waiting(recipe):
             raise ValueError("Networks train with the squared error, without restarts, waiting or gradient noise.")
         self.network = network
         self.recipe = recipe
         self.units = [module for module in network.modules() if isinstance(module, Unit)]
-        above = list(network.head.parameters())  # type: ignore[union-attr]
+        above = list(network.head.parameters())
         below = [p for p in network.parameters() if all(p is not own for own in above)]
-        groups = [{"params": below}, {"params": above, "weight_decay": decay}]
+        groups: list[dict[str, Any]] = [{"params": below}, {"params": above, "weight_decay": decay}]
         self.optimiser = adam([group for group in groups if group["params"]], recipe.optimiser.rate)
 
     def step(self, evaluate: Evaluate, x: Tensor, target: Tensor, now: int) -> None:
@@ -67,7 +68,7 @@ class Descending:
             for name, term in unit.penalties(inner=False).items():
                 terms[name] = terms[name] + term if name in terms else term
         if INPUT_PENALTY in self.recipe.penalties:
-            terms[INPUT_PENALTY] = self.network.input_penalty()  # type: ignore[operator]
+            terms[INPUT_PENALTY] = self.network.input_penalty()
         return terms
 
     def state_dict(self) -> dict[str, Any]:
@@ -82,7 +83,7 @@ class Descending:
 class Ruled:
     """`nalm.LocalGaussNewton` for the units, Adam for the rest. No penalty, no schedule."""
 
-    def __init__(self, network: nn.Module, rate: float) -> None:
+    def __init__(self, network: Reading, rate: float) -> None:
         from nalm.training.rule import LocalGaussNewton
 
         self.rule = LocalGaussNewton(network, base=lambda rest: adam(rest, rate))

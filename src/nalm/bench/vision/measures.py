@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from nalm.bench.vision.digits import Images, normalised
+from nalm.bench.vision.networks import Reading
 
 READ_AT_ONCE = 512  # images: enough to fill the vectors, small enough for the cache
 
@@ -40,7 +41,8 @@ def rounded(values: Tensor, decimals: int) -> Tensor:
     >>> rounded(torch.tensor([0.3333333, 2.5000001]), 5).tolist() == torch.tensor([0.33333, 2.5]).tolist()
     True
     """
-    return (values * 10**decimals).round() / 10**decimals
+    scale = 10.0**decimals
+    return (values * scale).round() / scale
 
 
 def accuracies(digits: Tensor, true_digits: Tensor, results: Tensor, targets: Tensor, decimals: int) -> Accuracies:
@@ -66,9 +68,9 @@ def share(right: Tensor) -> float:
 
 
 @torch.inference_mode()
-def read_all(network: nn.Module, images: Images, index: Tensor) -> Tensor:
+def read_all(network: Reading, images: Images, index: Tensor) -> Tensor:
     """What the network reads in the images of an index of any shape. Each image is read once, however often it is
     drawn: in eval mode the answer is the same."""
     needed, place = torch.unique(index, return_inverse=True)
-    read = [network.read(normalised(images.pixels[part])) for part in needed.split(READ_AT_ONCE)]  # type: ignore[operator]
+    read = [network.read(normalised(images.pixels[part])) for part in torch.split(needed, READ_AT_ONCE)]
     return torch.cat(read)[place]

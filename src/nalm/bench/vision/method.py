@@ -6,10 +6,9 @@ from abc import abstractmethod
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
-from torch import nn
-
 from nalm.bench.method import Method
 from nalm.bench.vision.learners import Descending, Learner, Ruled
+from nalm.bench.vision.networks import Reading
 from nalm.core.recipe import Ramp, Recipe, Schedule
 
 RAMP_BEGINS, RAMP_ENDS = 0.5, 0.75  # of a run that is too short for the published place of its ramp
@@ -28,7 +27,7 @@ class NetworkMethod(Method):
         """Samples per step."""
 
     @abstractmethod
-    def learner(self, network: nn.Module) -> Learner:
+    def learner(self, network: Reading) -> Learner:
         """What makes the steps."""
 
     @abstractmethod
@@ -56,7 +55,7 @@ class NetworkDescent(NetworkMethod):
     def batch(self) -> int:
         return self.recipe.batch
 
-    def learner(self, network: nn.Module) -> Learner:
+    def learner(self, network: Reading) -> Learner:
         return Descending(network, self.recipe, self.decay)
 
     def with_batch(self, batch: int) -> NetworkDescent:
@@ -85,7 +84,7 @@ class NetworkRule(NetworkMethod):
     rate: float = 1e-3
     way: ClassVar[str] = "lgn"
 
-    def learner(self, network: nn.Module) -> Learner:
+    def learner(self, network: Reading) -> Learner:
         return Ruled(network, self.rate)
 
     def with_batch(self, batch: int) -> NetworkRule:

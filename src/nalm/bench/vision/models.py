@@ -1,4 +1,4 @@
-"""What stands above the reader of digits, as plain data: a unit of the catalogue, a solved operation, a recurrent cell."""
+"""What stands above the reader of digits, as plain data: a unit, a solved operation, a recurrent cell."""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
+
 import torch
 from torch import Tensor, nn
 
@@ -11,7 +13,21 @@ from nalm.bench.vision.splines import Localiser, ThinPlateSpline, sampled
 from nalm.core.unit import Unit
 
 
-class PairNetwork(nn.Module):
+class Reading(nn.Module):
+    """Base class: something that reads digits, and a head that computes with them."""
+
+    head: nn.Module
+
+    @abstractmethod
+    def read(self, images: Tensor) -> Tensor:
+        """Images to what their digits seem to be."""
+
+    def input_penalty(self) -> Tensor:
+        """R_z, for heads that are applied again and again."""
+        return torch.zeros(())
+
+
+class PairNetwork(Reading):
     """Two digits side by side, read one by one by the same classifier.
 
     Args:
@@ -36,7 +52,7 @@ class PairNetwork(nn.Module):
         return result
 
 
-class ColourNetwork(nn.Module):
+class ColourNetwork(Reading):
     """Two moved digits as the colours of one image: a transformer finds each, one classifier reads both.
 
     Args:
@@ -115,7 +131,7 @@ class RecurrentLSTM(nn.Module):
         return mean_input.new_zeros(())
 
 
-class SequenceNetwork(nn.Module):
+class SequenceNetwork(Reading):
     """A sequence of digits, each read as a number, accumulated by a recurrent cell."""
 
     def __init__(self, head: nn.Module) -> None:
@@ -132,6 +148,7 @@ class SequenceNetwork(nn.Module):
     def forward(self, images: Tensor) -> Tensor:
         """Sequences `(count, length, 28, 28)` to their running results `(count, length)`."""
         digits = self.read(images.flatten(0, 1)).view(images.shape[:2])
+        results: Tensor
         results, self.mean_input = self.head(digits)
         return results
 

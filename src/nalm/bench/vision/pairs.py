@@ -27,7 +27,9 @@ def folds(pairs: Sequence[Pair], count: int) -> list[tuple[list[Pair], list[Pair
     np.random.RandomState(FOLD_SEED).shuffle(order)
     parts = np.array_split(order, count)  # the first ones are one longer if it does not divide
     tested = [set(part.tolist()) for part in parts]
-    return [([p for i, p in enumerate(pairs) if i not in t], [p for i, p in enumerate(pairs) if i in t]) for t in tested]
+    return [
+        ([p for i, p in enumerate(pairs) if i not in t], [p for i, p in enumerate(pairs) if i in t]) for t in tested
+    ]
 
 
 @dataclass(frozen=True)

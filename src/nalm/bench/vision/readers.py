@@ -14,6 +14,11 @@ from torch.nn import functional
 BYTES_PER_DRAW = 8
 
 
+def channels_last_(module: nn.Module) -> None:
+    """Lay out the weights of convolutions as the CPU likes them, in place."""
+    module.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+
+
 class Dropout(nn.Module):
     """Zeroes a share of its inputs in training; the share is a multiple of 1/256, so that a byte decides exactly."""
 
@@ -49,7 +54,7 @@ class Classifier(nn.Module):
         self.dense = nn.Linear(64 * pooled**2, 128)
         self.logits = nn.Linear(128, classes)
         self.thin, self.thinner = Dropout(0.25), Dropout(0.5)
-        self.to(memory_format=torch.channels_last)
+        channels_last_(self)
 
     def forward(self, images: Tensor) -> Tensor:
         """Images `(count, channels, side, side)` to logits `(count, classes)`."""
@@ -80,7 +85,7 @@ class Regressor(nn.Module):
         self.second = nn.Conv2d(20, 50, 5)
         self.dense = nn.Linear(800, 500)
         self.number = nn.Linear(500, 1)
-        self.to(memory_format=torch.channels_last)
+        channels_last_(self)
 
     def forward(self, images: Tensor) -> Tensor:
         """Images `(count, 1, 28, 28)` to numbers `(count,)`."""

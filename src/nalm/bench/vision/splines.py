@@ -9,6 +9,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from nalm.bench.vision.readers import channels_last_
+
 POINTS_PER_SIDE = 4
 REACH = 0.9  # of the control points, in the image's coordinates from -1 to 1: tanh cannot give 1 itself
 
@@ -22,7 +24,8 @@ def control_points() -> Tensor:
 
 def bending(squared_distance: Tensor) -> Tensor:
     """The spline's radial function d^2 log d, which is 0 at 0: half of d^2 log d^2."""
-    return 0.5 * torch.special.xlogy(squared_distance, squared_distance)
+    bent: Tensor = 0.5 * torch.special.xlogy(squared_distance, squared_distance)
+    return bent
 
 
 def squared_distances(a: Tensor, b: Tensor) -> Tensor:
@@ -74,7 +77,7 @@ class Localiser(nn.Module):
         self.second = nn.Conv2d(20, 20, 5)
         self.dense = nn.Linear(320, 32)
         self.points = nn.Linear(32, 2 * POINTS_PER_SIDE**2)
-        self.to(memory_format=torch.channels_last)
+        channels_last_(self)
         if identity:
             with torch.no_grad():
                 self.points.weight.zero_()

@@ -18,7 +18,7 @@ from nalm.bench.vision.digits import Images, check_source, load_digits, normalis
 from nalm.bench.vision.distortion import distorted
 from nalm.bench.vision.measures import accuracies, read_all
 from nalm.bench.vision.models import as_cell
-from nalm.bench.vision.networks import ColourNetwork, PairNetwork, SequenceNetwork
+from nalm.bench.vision.networks import ColourNetwork, PairNetwork, Reading, SequenceNetwork
 from nalm.bench.vision.pairs import PairData, draw_pairs, folds
 
 MEASURED_IN_TRAINING = 5_000  # training pairs that are measured; the published code measures all
@@ -62,7 +62,7 @@ class Problem(Protocol):
         """What is shown and what is told, for some of the training samples."""
         ...
 
-    def measure(self, network: nn.Module) -> Measured:
+    def measure(self, network: Reading) -> Measured:
         """The network in eval mode."""
         ...
 
@@ -97,7 +97,7 @@ class ImageTask(Task):
         """With its data."""
 
     @abstractmethod
-    def network(self, model: Model, head: nn.Module) -> nn.Module:
+    def network(self, model: Model, head: nn.Module) -> Reading:
         """The published network under a head that was built from the model."""
 
     @abstractmethod
@@ -135,21 +135,21 @@ class PairProblem:
         numbers = labels.float()
         return self.operation.exact(numbers[:, :1], numbers[:, 1:])
 
-    def measure(self, network: nn.Module) -> Measured:
+    def measure(self, network: Reading) -> Measured:
         test, train = (self._accuracies(network, part) for part in (self.test, self.trained))
         error = test.pop("error")
         told = {"test_error": error, "validation_error": train["error"], "unit_error": self._unit_error(network)}
         return {**test, **told, "trained": train["result_rounded"]}
 
     @torch.inference_mode()
-    def _unit_error(self, network: nn.Module) -> float:
+    def _unit_error(self, network: Reading) -> float:
         digits = self.pairs.to(self.test.index.device)
-        return relative_error(network.head(digits.float()), self._targets(digits))  # type: ignore[operator]
+        return relative_error(network.head(digits.float()), self._targets(digits))
 
     @torch.inference_mode()
-    def _accuracies(self, network: nn.Module, part: PairData) -> dict[str, Any]:
+    def _accuracies(self, network: Reading, part: PairData) -> dict[str, Any]:
         digits = read_all(network, part.images, part.index)
-        results = network.head(digits).squeeze(-1)  # type: ignore[operator]
+        results = network.head(digits).squeeze(-1)
         targets = self._targets(part.labels).squeeze(-1)
         return asdict(accuracies(digits, part.labels.float(), results, targets, self.operation.decimals))
 
@@ -192,7 +192,7 @@ class DigitPairs(ImageTask):
     def problem(self, seed: int, device: str = "cpu") -> Problem:
         return PairProblem(self, seed, device)
 
-    def network(self, model: Model, head: nn.Module) -> nn.Module:
+    def network(self, model: Model, head: nn.Module) -> Reading:
         smallest = OPERATIONS[self.name].smallest
         return PairNetwork(head, smallest, classes=10 - smallest)
 
@@ -224,21 +224,21 @@ class ColourProblem:
         labels = self.train.labels[chosen].float()
         return distorted(self.train.images.pixels[self.train.index[chosen]], generator), labels[:, :1] * labels[:, 1:]
 
-    def measure(self, network: nn.Module) -> Measured:
+    def measure(self, network: Reading) -> Measured:
         test, validation = (self._accuracies(network, part) for part in (self.test, self.validation))
         digits = torch.cartesian_prod(torch.arange(10.0), torch.arange(10.0)).to(self.test.index.device)
         with torch.inference_mode():
-            unit_error = relative_error(network.head(digits), digits[:, :1] * digits[:, 1:])  # type: ignore[operator]
+            unit_error = relative_error(network.head(digits), digits[:, :1] * digits[:, 1:])
         told = {"test_error": test.pop("error"), "validation_error": validation["error"], "unit_error": unit_error}
         return {**test, **told}
 
     @torch.inference_mode()
-    def _accuracies(self, network: nn.Module, part: PairData) -> dict[str, Any]:
+    def _accuracies(self, network: Reading, part: PairData) -> dict[str, Any]:
         # moved as in training but the same way at every evaluation: the published code moves them anew each time
         generator = torch.Generator().manual_seed(MOVES)
-        shown = (distorted(part.images.pixels[rows], generator) for rows in part.index.split(MEASURED_AT_ONCE))
-        digits = torch.cat([network.read(images) for images in shown])  # type: ignore[operator]
-        results = network.head(digits).squeeze(-1)  # type: ignore[operator]
+        shown = (distorted(part.images.pixels[rows], generator) for rows in torch.split(part.index, MEASURED_AT_ONCE))
+        digits = torch.cat([network.read(images) for images in shown])
+        results = network.head(digits).squeeze(-1)
         labels = part.labels.float()
         return asdict(accuracies(digits, labels, results, labels[:, 0] * labels[:, 1], decimals=0))
 
@@ -271,7 +271,7 @@ class ColourPairs(ImageTask):
     def problem(self, seed: int, device: str = "cpu") -> Problem:
         return ColourProblem(self, seed, device)
 
-    def network(self, model: Model, head: nn.Module) -> nn.Module:
+    def network(self, model: Model, head: nn.Module) -> Reading:
         return ColourNetwork(head, self.identity)
 
     def epoch(self, batch: int) -> int:
@@ -309,21 +309,21 @@ class SequenceProblem:
         return normalised(self.train.pixels[rows]), running(self.train.labels[rows], self.task.name).float()
 
     @torch.inference_mode()
-    def measure(self, network: nn.Module) -> Measured:
+    def measure(self, network: Reading) -> Measured:
         def error(images: Images, read: Tensor, index: Tensor) -> float:
-            results, _ = network.head(read[index])  # type: ignore[operator]
+            results, _ = network.head(read[index])
             wanted = running(images.labels[index], self.task.name)
             return float((results.double() - wanted).square().mean())
 
         if self.task.noisy:
-            network.head.train()  # type: ignore[union-attr]
+            network.head.train()
         every = {id(images): torch.arange(len(images.labels)) for images in (self.validating, self.test)}
         valid = read_all(network, self.validating, every[id(self.validating)])
         test = read_all(network, self.test, every[id(self.test)])
         errors = {length: error(self.test, test, index) for length, index in self.test_index.items()}
         chosen = self.test.labels >= self.smallest
         digits = torch.cartesian_prod(*[torch.arange(self.smallest, 10, device=self.test.labels.device)] * 2)
-        two, _ = network.head(digits.float())  # type: ignore[operator]
+        two, _ = network.head(digits.float())
         return {
             "unit_error": relative_error(two, running(digits, self.task.name)),
             "test_error": errors[min(errors, key=lambda length: abs(length - self.task.length))],
@@ -384,7 +384,7 @@ class DigitSequences(ImageTask):
     def problem(self, seed: int, device: str = "cpu") -> Problem:
         return SequenceProblem(self, seed, device)
 
-    def network(self, model: Model, head: nn.Module) -> nn.Module:
+    def network(self, model: Model, head: nn.Module) -> Reading:
         idle = OPERATIONS[self.name].idle
         return SequenceNetwork(as_cell(model, idle).recurrent(head, idle))
 
@@ -403,4 +403,3 @@ def check_operation(name: str, valid: tuple[str, ...]) -> None:
     """Refuse an operation that a task does not have."""
     if name not in valid:
         raise ValueError(f"There is no operation {name!r}. {nearest(name, valid)}")
-
