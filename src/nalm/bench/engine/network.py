@@ -43,7 +43,7 @@ def train_network(run: Run, checkpoint: Checkpoint, options: Options) -> dict[st
             options.progress(done)
             heard = training.step
         if training.step == last_step:
-            return described(run, "network") | _record(run, training)
+            return described(run, "network") | _record(training)
         mark = min(last_step, (training.step // run.every + 1) * run.every)
         training.advance(min(SLICE, mark - training.step))
         checkpoint.offer(training.step, training.dump)
@@ -59,7 +59,7 @@ def glance(measured: Measured) -> str:
     return f"digits read {measured['digit_rounded']:.1%}"
 
 
-def _record(run: Run, training: Training) -> dict[str, Any]:
+def _record(training: Training) -> dict[str, Any]:
     """What is kept of a finished run. Numbers of the selected evaluation become columns; what is more than a number is
     kept as JSON text: the way of the weights, the confusion of digits, the errors by length."""
     records = training.records

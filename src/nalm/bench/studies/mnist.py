@@ -32,7 +32,7 @@ class ImageStudy(Study):
         quick_epochs, quick_batch, quick_seeds: what a taste is made of.
     """
 
-    quick_epochs: int = 3
+    quick_epochs: int = 2
     quick_batch: int = 16
     quick_seeds: int = 2
 
@@ -73,7 +73,7 @@ class SequenceStudy(ImageStudy):
     """One run is tested on many lengths, its columns. Solved is what reads and accumulates as well as networks whose
     accumulator was solved from the start."""
 
-    quick_epochs: int = 4
+    quick_epochs: int = 2
     quick_batch: int = 64
 
     def solved(self, record: Mapping[str, Any], column: str, records: Iterable[Mapping[str, Any]]) -> bool:
@@ -217,7 +217,7 @@ COLOUR = ImageStudy(
         every=ColourPairs().epoch(256),
     ),
     seeds=3,
-    measured=("result_rounded", "first", "second"),
+    measured=("result_rounded", "first_digit", "second_digit"),
     published={
         (row, "published start"): Published(success, seeds=3, source=SNMU_PAPER, measures=measures)
         for row, success, measures in (
@@ -335,7 +335,7 @@ SEQUENCE = SequenceStudy(
     notes=SEQUENCE_NOTES,
 )
 SUM = SequenceStudy(
-    name="mnist/sequence-sum",
+    name="mnist/sum",
     title="Sum of sequences of digits",
     reproduces="Madsen and Johansen 2020, figures 4, 13 and 15",
     cells=sum_cells(),

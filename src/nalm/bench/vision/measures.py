@@ -21,7 +21,7 @@ class Accuracies:
         error: mean squared error of the results.
         result_exact, result_rounded: shares of results; `decimals` of the operation say how they are rounded.
         digit_exact, digit_rounded: shares of digits, both of a pair counted.
-        first, second: of the first and of the second digit, rounded.
+        first_digit, second_digit: of either, rounded.
         confusion: `(10, 10)` counts, true digit by digit read (rounded, and cut to 0 to 9).
     """
 
@@ -30,8 +30,8 @@ class Accuracies:
     result_rounded: float
     digit_exact: float
     digit_rounded: float
-    first: float
-    second: float
+    first_digit: float
+    second_digit: float
     confusion: list[list[int]]
 
 
@@ -56,8 +56,8 @@ def accuracies(digits: Tensor, true_digits: Tensor, results: Tensor, targets: Te
         result_rounded=share(rounded(results, decimals) == rounded(targets, decimals)),
         digit_exact=share(digits == true_digits),
         digit_rounded=share(right),
-        first=share(right[:, 0]),
-        second=share(right[:, 1]),
+        first_digit=share(right[:, 0]),
+        second_digit=share(right[:, 1]),
         confusion=confusion.tolist(),
     )
 
