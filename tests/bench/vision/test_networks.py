@@ -12,7 +12,7 @@ from torch.nn import functional
 import nalm
 from nalm.bench.vision.heads import ExactProduct, ExactQuotient, ExactSum, WeightedProduct
 from nalm.bench.vision.networks import ColourNetwork, PairNetwork, Recurrent, RecurrentLSTM, SequenceNetwork
-from nalm.bench.vision.readers import Classifier, Dropout, Regressor, soft_argmax
+from nalm.bench.vision.readers import Classifier, Dropout, SmallReader, soft_argmax
 from nalm.bench.vision.splines import Localiser, ThinPlateSpline, control_points, sampled
 
 
@@ -44,8 +44,20 @@ def test_the_fast_classifier_computes_the_published_network(channels: int, side:
 def test_the_published_sizes() -> None:
     assert Classifier().dense.in_features == 9216
     assert Classifier(2, 21).dense.in_features == 4096
-    assert sum(p.numel() for p in Regressor().parameters()) == 520 + 25_050 + 400_500 + 501
+    assert sum(p.numel() for p in SmallReader().parameters()) == 520 + 25_050 + 400_500 + 501
     assert Localiser().dense.in_features == 320
+
+
+@pytest.mark.parametrize(("channels", "side", "outputs"), [(1, 28, 1), (1, 28, 10), (2, 21, 10)])
+def test_the_small_reader_computes_the_published_network(channels: int, side: int, outputs: int) -> None:
+    torch.manual_seed(0)
+    fast = SmallReader(channels, side, outputs)
+    images = torch.rand(3, channels, side, side)
+    x = functional.max_pool2d(functional.relu(fast.first(images)), 2)
+    x = functional.max_pool2d(functional.relu(fast.second(x)), 2)
+    weight = fast.dense.weight.view(500, *x.shape[2:], 50).permute(0, 3, 1, 2).flatten(1)
+    x = functional.relu(functional.linear(x.flatten(1), weight, fast.dense.bias))
+    torch.testing.assert_close(fast(images), fast.outputs(x), rtol=1e-4, atol=1e-5)
 
 
 def test_gradients_of_the_fast_classifier_are_those_of_the_published_network() -> None:
@@ -114,7 +126,7 @@ def test_the_spline_passes_through_its_control_points() -> None:
 def test_identity_start_is_really_in_effect_and_the_published_one_is_not_the_identity() -> None:
     images = torch.rand(3, 2, 42, 42)
     torch.manual_seed(0)
-    ours, published = ColourNetwork(ExactProduct()), ColourNetwork(ExactProduct(), identity=False)
+    ours, published = ColourNetwork(ExactProduct(2, 1)), ColourNetwork(ExactProduct(2, 1), identity=False)
     for view in ours.found(images):
         torch.testing.assert_close(view, images, rtol=0, atol=2e-3)
     assert float((published.found(images) - images).abs().mean().detach()) > 0.05
@@ -131,18 +143,18 @@ def test_a_localiser_is_bounded_and_learns() -> None:
 
 def test_heads_compute_what_they_say() -> None:
     x = torch.tensor([[6.0, 3.0], [5.0, 2.0]])
-    assert ExactProduct()(x).tolist() == [[18.0], [10.0]]
-    assert ExactQuotient()(x).tolist() == [[2.0], [2.5]]
-    assert ExactSum()(x).tolist() == [[9.0], [7.0]]
-    head = WeightedProduct()
-    assert all(0.25 <= w < 0.75 for w in head.W[0].tolist())
+    assert ExactProduct(2, 1)(x).tolist() == [[18.0], [10.0]]
+    assert ExactQuotient(2, 1)(x).tolist() == [[2.0], [2.5]]
+    assert ExactSum(2, 1)(x).tolist() == [[9.0], [7.0]]
+    head = WeightedProduct(2, 1)
+    assert all(0.25 <= w < 0.75 for w in head.W.tolist())
     with torch.no_grad():
-        head.W.copy_(torch.tensor([[2.0, 0.5]]))
+        head.weights["W"].raw(head)[0].copy_(torch.tensor([2.0, 0.5]))
     assert head(x).tolist() == [[18.0], [10.0]]
 
 
 def test_a_pair_is_read_in_its_order() -> None:
-    network = PairNetwork(ExactQuotient(), smallest=1, classes=9).eval()
+    network = PairNetwork(ExactQuotient(2, 1), smallest=1).eval()
     images = torch.rand(4, 2, 28, 28)
     digits = network.read(images.flatten(0, 1)).view(4, 2).detach()
     torch.testing.assert_close(network(images).detach(), digits[:, :1] / digits[:, 1:])
@@ -151,7 +163,7 @@ def test_a_pair_is_read_in_its_order() -> None:
 
 def test_a_colour_network_reads_each_digit_with_its_own_transformer() -> None:
     torch.manual_seed(0)
-    network = ColourNetwork(ExactProduct(), identity=False).eval()
+    network = ColourNetwork(ExactProduct(2, 1), identity=False).eval()
     images = torch.rand(4, 2, 42, 42)
     digits = network.read(images)
     assert digits.shape == (4, 2)
@@ -162,7 +174,7 @@ def test_a_colour_network_reads_each_digit_with_its_own_transformer() -> None:
 
 @pytest.mark.parametrize(
     ("head", "start", "expected"),
-    [(ExactProduct(), 1.0, [2.0, 6.0, 24.0]), (ExactSum(), 0.0, [2.0, 5.0, 9.0])],
+    [(ExactProduct(2, 1), 1.0, [2.0, 6.0, 24.0]), (ExactSum(2, 1), 0.0, [2.0, 5.0, 9.0])],
     ids=["product", "sum"],
 )
 def test_solved_cells_accumulate(head: nn.Module, start: float, expected: list[float]) -> None:
@@ -181,12 +193,12 @@ def test_the_input_penalty_is_the_published_one() -> None:
     nau = nalm.NAU(2, 1, seed=0)
     expected = ((1 - nau.W.detach()[0].abs()) * mean**2).mean()
     assert float(Recurrent(nau, 0.0, 0.0).input_penalty(mean).detach()) == pytest.approx(float(expected))
-    assert float(Recurrent(ExactProduct(), 1.0, 1.0).input_penalty(mean)) == 0
+    assert float(Recurrent(ExactProduct(2, 1), 1.0, 1.0).input_penalty(mean)) == 0
 
 
 def test_a_sequence_network_reads_each_image_alone() -> None:
     torch.manual_seed(0)
-    network = SequenceNetwork(Recurrent(ExactProduct(), 1.0)).eval()
+    network = SequenceNetwork(Recurrent(ExactProduct(2, 1), 1.0)).eval()
     images = torch.rand(2, 3, 28, 28)
     digits = torch.stack([network.read(images[:, t]) for t in range(3)], 1)
     torch.testing.assert_close(network(images), digits.cumprod(1), rtol=1e-4, atol=1e-6)

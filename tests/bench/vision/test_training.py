@@ -27,7 +27,8 @@ from nalm.bench.vision.tasks import ELIGIBLE, ColourPairs, DigitPairs, DigitSequ
 from nalm.bench.vision.training import Training
 from nalm.core.recipe import Clip, Constant, Ramp, Recipe
 
-TINY = DigitPairs(samples=2, measured=20)
+TINY = DigitPairs(samples=2, measured=20, light=True)
+HEAVY = replace(TINY, light=False)  # with dropout
 
 
 def tiny_run(unit: str = "NMU", steps: int = 6, **recipe: Any) -> Run:
@@ -42,10 +43,10 @@ def parameters(training: Training) -> torch.Tensor:
 @pytest.mark.parametrize(
     "run",
     [
-        tiny_run("SNMU", penalties={"to_grid": Ramp(100, 1, 3)}),
+        replace(tiny_run("SNMU", penalties={"to_grid": Ramp(100, 1, 3)}), task=HEAVY),
         Run(head("NMU"), TINY, NetworkRule(6, 8), seed=0, every=2),
         Run(cell("SNMU", 1.0), DigitSequences(lengths=(1, 2)), NetworkDescent(Recipe(steps=6, batch=8)), 0, every=2),
-        Run(head("NMU"), ColourPairs(samples=2, measured=20), NetworkDescent(Recipe(steps=6, batch=4)), 0, every=2),
+        Run(head("NMU"), ColourPairs(samples=2, measured=20, light=True), NetworkDescent(Recipe(steps=6, batch=4)), 0, every=2),
     ],
     ids=["pairs", "rule", "sequences", "colour"],
 )
@@ -86,7 +87,7 @@ def test_a_checkpoint_with_code_in_it_is_refused() -> None:
 
 def test_a_solved_head_lets_the_network_learn_to_read() -> None:
     """A few dozen steps on few images are enough to fit them, although only products are told."""
-    task = DigitPairs(samples=1, measured=90)
+    task = DigitPairs(samples=1, measured=90, light=True)
     training = Training(Run(head("ExactProduct"), task, NetworkDescent(Recipe(steps=80, batch=30)), seed=1))
     before = training.measured()
     training.advance(80)
@@ -120,8 +121,8 @@ def test_weight_decay_concerns_the_head_alone() -> None:
     optimiser = method.learner(Training(tiny_run("MLP")).network).optimiser  # type: ignore[attr-defined]
     below, above = optimiser.param_groups
     assert (below["weight_decay"], above["weight_decay"]) == (0, 1e-3)
-    assert len(below["params"]) == 8
-    assert len(above["params"]) == 4
+    assert len(below["params"]) == 8  # two convolutions and two dense layers, each with a bias
+    assert len(above["params"]) == 4  # the MLP has one hidden layer
 
 
 def test_what_a_network_cannot_do_is_refused() -> None:

@@ -7,8 +7,9 @@ from abc import abstractmethod
 import torch
 from torch import Tensor, nn
 
+from nalm.bench.vision.digits import SIDE
 from nalm.bench.vision.distortion import CANVAS
-from nalm.bench.vision.readers import Classifier, Regressor, soft_argmax
+from nalm.bench.vision.readers import SmallReader, classifier, soft_argmax
 from nalm.bench.vision.splines import Localiser, ThinPlateSpline, sampled
 from nalm.core.unit import Unit
 
@@ -33,12 +34,12 @@ class PairNetwork(Reading):
     Args:
         head: two digits to one result.
         smallest: the digit of the first class.
-        classes: how many digits there are.
+        light: read with the smaller network of the sequence studies.
     """
 
-    def __init__(self, head: nn.Module, smallest: int = 0, classes: int = 10) -> None:
+    def __init__(self, head: nn.Module, smallest: int = 0, light: bool = False) -> None:
         super().__init__()
-        self.reader = Classifier(classes=classes)
+        self.reader = classifier(1, SIDE, 10 - smallest, light)
         self.head = head
         self.smallest = smallest
 
@@ -58,13 +59,14 @@ class ColourNetwork(Reading):
     Args:
         head: two digits to one result.
         identity: whether the transformers begin by changing nothing, see `Localiser`.
+        light: read with the smaller network of the sequence studies.
     """
 
-    def __init__(self, head: nn.Module, identity: bool = True) -> None:
+    def __init__(self, head: nn.Module, identity: bool = True, light: bool = False) -> None:
         super().__init__()
         self.localisers = nn.ModuleList(Localiser(identity=identity) for _ in range(2))
         self.spline = ThinPlateSpline(CANVAS)
-        self.reader = Classifier(channels=2, side=CANVAS // 2)
+        self.reader = classifier(2, CANVAS // 2, 10, light)
         self.head = head
 
     def found(self, images: Tensor) -> Tensor:
@@ -136,14 +138,14 @@ class SequenceNetwork(Reading):
 
     def __init__(self, head: nn.Module) -> None:
         super().__init__()
-        self.reader = Regressor()
+        self.reader = SmallReader()
         self.head = head
         self.mean_input = torch.zeros(2)
 
     def read(self, images: Tensor) -> Tensor:
         """Images `(count, 28, 28)` to what the digits seem to be, `(count,)`."""
         numbers: Tensor = self.reader(images.unsqueeze(1))
-        return numbers
+        return numbers.squeeze(-1)
 
     def forward(self, images: Tensor) -> Tensor:
         """Sequences `(count, length, 28, 28)` to their running results `(count, length)`."""
