@@ -19,7 +19,8 @@ an ordinary `torch.nn.Module`; baselines are in `nalm.baselines`.
 
 - *negative inputs*: whether the sign of an input reaches the output;
 - *grid*: the values each weight should end on; weights without one may end anywhere, so a formula keeps their decimals;
-- *parameters*: how many numbers are trained for two inputs and one output (two outputs where they come in pairs).
+- *parameters*: how many numbers are trained for two inputs and one output (two outputs where they come in pairs, one
+  input where it is an angle).
 """
 COLUMNS = ("unit", "operations", "negative inputs", "grid", "parameters", "paper")
 
@@ -32,10 +33,7 @@ def order(cls: type[Unit]) -> tuple[bool, int, str, int]:
 
 def row(cls: type[Unit]) -> str:
     """One line of the table."""
-    try:
-        unit = cls(2, 1)
-    except ValueError:
-        unit = cls(2, 2)
+    unit = _smallest(cls)
     grids = [f"{w.name}: {', '.join(map(str, w.grid))}" for w in unit.weights.values() if w.grid]
     inner = [f"{name}: {', '.join(map(str, w.grid))}" for name, w in _inner_weights(unit) if w.grid]
     cells = (
@@ -47,6 +45,16 @@ def row(cls: type[Unit]) -> str:
         cls.paper,
     )
     return "| " + " | ".join(cells) + " |"
+
+
+def _smallest(cls: type[Unit]) -> Unit:
+    """Two inputs and one output, or the nearest sizes that the unit can have."""
+    for sizes in ((2, 1), (2, 2), (1, 1)):
+        try:
+            return cls(*sizes)
+        except ValueError:
+            continue
+    raise ValueError(f"{cls.__name__} can be built with none of the sizes tried.")
 
 
 def _inner_weights(unit: Unit) -> Iterator[tuple[str, Weight]]:

@@ -57,11 +57,11 @@ LADDERS = {
         "drawings",
     ],
     "nalm.bench.studies": [
-        "composition division mnist motivation single_module two_layer",
+        "composition division hillspace logic mnist motivation single_module two_layer",
         "division_ablations losses multiplication scaling two_layer_sweeps",
     ],
     "nalm.bench.tasks": [
-        "arithmetic table",
+        "arithmetic hillspace logic table",
         "composition division two_layer",
     ],
     "nalm.bench.vision": [
@@ -163,8 +163,8 @@ LADDERS = {
     "nalm.units": [
         "nac straight_through",
         "nau",
-        "classic gated inalu logic npu scaling snmu",
-        "baselines division",
+        "classic gated inalu nlrl npu nsr scaling snmu",
+        "baselines division hillspace",
         "composition",
         "selector",
     ],

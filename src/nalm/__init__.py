@@ -8,7 +8,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from nalm.core.containers import Chain, Fold, Foreign, Gated, InputGated
-from nalm.core.reading import Expression, read
+from nalm.core.reading import Decision, Expression, read, read_logic
 from nalm.core.recipe import SGD, Adam, Clip, Constant, Late, Ramp, Recipe, Restart, Staircase
 from nalm.core.unit import Unit
 from nalm.core.weight import Weight
@@ -17,11 +17,13 @@ from nalm.units import baselines
 from nalm.units.classic import ProductUnit, Quadratic
 from nalm.units.division import NMRU, NRU, SeparateSignNRU
 from nalm.units.gated import GatedNAUNMU
+from nalm.units.hillspace import HillAngles, HillCircle, HillPower, HillSum
 from nalm.units.inalu import GNALU, IMNAC, INAC, INALU
-from nalm.units.logic import NLRL, NSR
 from nalm.units.nac import NAC, NALU, MulNAC, MulNACLinear, MulNACSigmoid
 from nalm.units.nau import NAU, NMU
+from nalm.units.nlrl import NLRL
 from nalm.units.npu import NPU, ModifiedRealNPU, RealNPU
+from nalm.units.nsr import NSR, NSRChoice, NSRCount, RecurrentNSR
 from nalm.units.selector import FrozenSelector, INALUSelector, NMUSelector, NPUSelector
 from nalm.units.snmu import SNMU, StochasticGateNMU
 
@@ -52,6 +54,7 @@ __all__ = [
     "Chain",
     "Clip",
     "Constant",
+    "Decision",
     "Expression",
     "Fold",
     "Foreign",
@@ -59,6 +62,10 @@ __all__ = [
     "Gated",
     "GatedNAUNMU",
     "Guide",
+    "HillAngles",
+    "HillCircle",
+    "HillPower",
+    "HillSum",
     "INALUSelector",
     "InputGated",
     "Late",
@@ -69,11 +76,14 @@ __all__ = [
     "MulNACSigmoid",
     "NMUSelector",
     "NPUSelector",
+    "NSRChoice",
+    "NSRCount",
     "ProductUnit",
     "Quadratic",
     "Ramp",
     "RealNPU",
     "Recipe",
+    "RecurrentNSR",
     "Restart",
     "SeparateSignNRU",
     "Staircase",
@@ -84,6 +94,7 @@ __all__ = [
     "baselines",
     "guide",
     "read",
+    "read_logic",
     "solve",
 ]
 

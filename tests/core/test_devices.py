@@ -13,19 +13,20 @@ from torch.utils._pytree import tree_leaves
 
 import nalm
 from nalm.core.uniforms import seeds_of
-from tests.units.catalogue import STACKS, UNITS, linear
+from tests.units.catalogue import ANGLES, STACKS, UNITS, linear
 
 every_unit = pytest.mark.parametrize("cls", UNITS, ids=lambda cls: cls.__name__)
 
 
 @every_unit
 def test_dtype(cls: type[nalm.Unit]) -> None:
-    unit, later = cls(3, 2, seed=1, dtype=torch.float64), cls(3, 2, seed=1).double()
+    inputs = ANGLES.get(cls.__name__, 3)
+    unit, later = cls(inputs, 2, seed=1, dtype=torch.float64), cls(inputs, 2, seed=1).double()
     assert {p.dtype for p in unit.parameters()} == {torch.float64}
     for a, b in zip(unit.parameters(), later.parameters(), strict=True):
         assert torch.equal(a, b)
     with pytest.raises(ValueError, match=rf"{cls.__name__}: dtype is torch\.int64; it needs floating point"):
-        cls(3, 2, dtype=torch.int64)
+        cls(inputs, 2, dtype=torch.int64)
 
 
 class _WithoutFloat64(TorchDispatchMode):
@@ -40,10 +41,11 @@ class _WithoutFloat64(TorchDispatchMode):
 
 @every_unit
 def test_weights_start_on_a_device_without_float64(cls: type[nalm.Unit]) -> None:
+    inputs = ANGLES.get(cls.__name__, 3)
     with _WithoutFloat64():
-        assert {p.device.type for p in cls(3, 2, device="meta").parameters()} == {"meta"}
+        assert {p.device.type for p in cls(inputs, 2, device="meta").parameters()} == {"meta"}
         with torch.device("meta"):
-            unit = cls(3, 2, seed=1)
+            unit = cls(inputs, 2, seed=1)
     assert {p.device.type for p in unit.parameters()} == {"meta"}
 
 

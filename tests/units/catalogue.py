@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import torch
 
 import nalm
 from nalm.core.containers import InputMixture, Layers, Mixture, StaticMixture
 from nalm.units import baselines, catalogue
+from nalm.units.hillspace import _HillUnit
 
 CONTAINERS = (nalm.Chain, nalm.Gated, nalm.InputGated, nalm.Fold, nalm.Foreign)
-BASES = (Layers, Mixture, InputMixture, StaticMixture)
+BASES = (Layers, Mixture, InputMixture, StaticMixture, _HillUnit)
 UNITS = list(catalogue().values())
 Make = Callable[..., nalm.Unit]
 
@@ -47,7 +49,17 @@ def _seeded(unit: nalm.Unit, seed: object) -> nalm.Unit:
     return unit
 
 
-def unit(cls: type[nalm.Unit], runs: tuple[int, ...] = (), seed: object = None, **options: object) -> nalm.Unit:
+ANGLES = {"HillCircle": 1, "HillAngles": 2}  # units that take a fixed number of inputs
+AWAY_FROM_THE_GRID = {"spread": 0.5}  # Hill Space starts on the grid, where there is no gradient for its gates
+
+
+def unit(cls: type[nalm.Unit], runs: tuple[int, ...] = (), seed: object = None, **options: Any) -> nalm.Unit:
+    """Three inputs and two outputs; a sum stands before a unit that takes fewer inputs."""
+    if issubclass(cls, _HillUnit):
+        options = {**AWAY_FROM_THE_GRID, **options}
+    if cls.__name__ in ANGLES:
+        inner = ANGLES[cls.__name__]
+        return _seeded(nalm.Chain(nalm.NAU(3, inner, runs), cls(inner, 2, runs, **options)), seed)
     return cls(3, 2, runs, seed=seed, **options)  # type: ignore[arg-type]
 
 
@@ -58,6 +70,7 @@ VARIANTS: dict[str, Make] = {
     "NLRL and": partial(unit, nalm.NLRL, block="and"),
     "NLRL or": partial(unit, nalm.NLRL, block="or"),
     "NSR redundant": partial(unit, nalm.NSR, redundancy=3, scale=0.5),
+    "ScaledNMU learned": partial(unit, catalogue()["ScaledNMU"], before=(1, 2), after=(3, 0.5), learn=True),
     "SNMU batch noise": partial(unit, nalm.SNMU, noise="batch"),
     "NPU straight-through": partial(unit, nalm.NPU, weights={"g": replace(nalm.NPU.g, keep="straight-through")}),
     "NMU clamped": partial(unit, nalm.NMU, weights={"W": replace(nalm.NMU.W, keep="clamp")}),

@@ -9,7 +9,8 @@ import pytest
 import torch
 
 import nalm
-from nalm.bench.run import plain
+from nalm.bench.plain import plain
+from nalm.core.optimiser import ScheduleFree
 from nalm.core.start import Fan
 from nalm.units import catalogue
 
@@ -17,7 +18,9 @@ RAMP = {"kind": "Ramp", "to": 10, "start": 20_000, "end": 35_000}
 LONG_RAMP = {"kind": "Ramp", "to": 10, "start": 1_000_000, "end": 2_000_000}
 L1 = {"kind": "Staircase", "first": 1e-9, "last": 1e-7}  # times ten every 10,000 steps, which is its default
 SATURATE = {"kind": "Late", "strength": 0.05, "after": 10_000, "error": 1}
-PLAIN = {"rate": 1e-3, "steps": 50_000, "penalties": {}, "norm": None, "value": None, "restart": None}
+PLAIN = {"rate": 1e-3, "steps": 50_000, "batch": 128, "penalties": {}, "norm": None, "value": None, "restart": None}
+
+HILL = ("HillSum", "HillPower", "HillCircle", "HillAngles")
 
 COMPOSED = {"kind": "Ramp", "to": 10, "start": 100_000, "end": 150_000}
 COMPOSITION = PLAIN | {"steps": 200_000, "penalties": {"to_grid": COMPOSED, "gates_to_grid": COMPOSED | {"to": 5}}}
@@ -26,6 +29,8 @@ BY_SGD = ("CompositionRealNPU", "MixedNAUNMU", "MixedNAURealNPU", *SELECTORS)
 
 PUBLISHED = {
     **dict.fromkeys(BY_SGD, COMPOSITION),
+    **dict.fromkeys(("NSRChoice", "RecurrentNSR", "NSRCount"), PLAIN),
+    **dict.fromkeys(HILL, PLAIN | {"rate": 0.1, "steps": 10_000, "batch": 64}),
     **dict.fromkeys(("NAC", "MulNAC", "MulNACSigmoid", "NALU", "GNALU", "NLRL", "NSR", "ProductUnit"), PLAIN),
     **dict.fromkeys(("Quadratic", "Linear", "ReLU", "ReLU6", "MLP", "LSTM"), PLAIN),
     **{name: PLAIN | {"penalties": {"to_grid": RAMP}} for name in ("NMU", "SNMU", "ScaledNMU")},
@@ -51,9 +56,12 @@ PUBLISHED = {
 @pytest.mark.parametrize("unit", catalogue().values(), ids=catalogue().keys())
 def test_a_recipe_has_the_published_numbers(unit: type[nalm.Unit]) -> None:
     recipe, expected = unit.recipe, PUBLISHED[unit.__name__]
-    assert isinstance(recipe.optimiser, nalm.SGD if unit.__name__ in BY_SGD else nalm.Adam)
+    if unit.__name__ in HILL:
+        assert recipe.optimiser == ScheduleFree(0.1, betas=(0.9, 0.96), decay=1e-8, warmup=100)
+    else:
+        assert type(recipe.optimiser) is (nalm.SGD if unit.__name__ in BY_SGD else nalm.Adam)
     assert recipe.rate == expected["rate"]
-    assert (recipe.steps, recipe.batch) == (expected["steps"], 128)
+    assert (recipe.steps, recipe.batch) == (expected["steps"], expected["batch"])
     assert recipe.loss == "mse"
     assert recipe.gradient_noise == 0
     assert {name: plain(schedule) for name, schedule in recipe.penalties.items()} == expected["penalties"]
@@ -87,6 +95,9 @@ STARTS = {
     "FrozenSelector.mask_hat": (0, 0),
     **{f"{unit}.g_hat": (0, 0) for unit in ("MixedNAUNMU", "MixedNAURealNPU")},
     "NPU.W_im": (0, 0),
+    **{f"{unit}.W{raw}": (0, 0) for unit in ("HillSum", "HillPower") for raw in ("_hat", "_gate")},
+    **{f"HillCircle.{raw}": (0, 0) for raw in ("s_hat", "s_gate", "p_hat", "p_gate")},
+    **{f"HillAngles.{raw}": (0, 0) for raw in ("s_hat", "s_gate", "d_hat", "d_gate")},
     "MulNACSigmoid.W_hat": (-((2 / 12) ** 0.5), (2 / 12) ** 0.5),
     "StochasticGateNMU.mu": (0.5, 0.5),
     "INALU.g_hat": (-0.2, 0.2),
@@ -126,6 +137,8 @@ GRIDS = {
     **{f"NSR.{selector}": SELECTION for selector in ("V1", "V2")},
     "StochasticGateNMU.mu": SELECTION,
     **{f"{unit}.W": (-1, 1) for unit in MODIFIED},
+    **{f"{unit}.W": SIGNS for unit in ("HillSum", "HillPower")},
+    **{"HillCircle.s": (-1, 1), "HillCircle.p": SIGNS, "HillAngles.s": SELECTION, "HillAngles.d": SELECTION},
     "NPU.W_im": (0,),
     "ProductUnit.W": (-2, -1, 0, 1, 2),
 }

@@ -48,6 +48,12 @@ class Layers(Unit):
             values = layer.formula(values)
         return values
 
+    def logic(self, x: Sequence[Any]) -> list[Any]:
+        values = list(x)
+        for layer in self.layers:
+            values = layer.logic(values)
+        return values
+
     def sparsities(self) -> Tensor:
         """The sparsity error of each layer, `(*runs, layers)`."""
         return torch.stack([layer.sparsity() for layer in self.layers], -1)

@@ -91,3 +91,65 @@ class Adam(Optimiser):
 
     def in_torch(self, parameters: Iterable[torch.nn.Parameter]) -> torch.optim.Optimizer:
         return torch.optim.Adam(parameters, lr=self.rate)
+
+
+@dataclass(frozen=True)
+class RMSprop(Optimiser):
+    """The gradient divided by its running size (Tieleman and Hinton 2012), in PyTorch's form and with its defaults."""
+
+    decay: float = 0.99
+    slots: ClassVar[tuple[str, ...]] = ("square",)
+    epsilon: ClassVar[float] = 1e-8
+
+    def update(
+        self, value: Tensor, slots: Slots, gradient: Tensor, rate: Tensor, now: Mapping[str, Tensor]
+    ) -> tuple[Tensor, Slots]:
+        square = self.decay * slots["square"] + (1 - self.decay) * gradient.square()
+        return value - rate * gradient / (square.sqrt() + self.epsilon), {"square": square}
+
+    def in_torch(self, parameters: Iterable[torch.nn.Parameter]) -> torch.optim.Optimizer:
+        return torch.optim.RMSprop(parameters, lr=self.rate, alpha=self.decay)
+
+
+@dataclass(frozen=True)
+class ScheduleFree(Optimiser):
+    """Schedule-free AdamW (Defazio et al., "The Road Less Scheduled", 2024): the gradient is taken at y, between a fast
+    sequence z and its average x; x is what is evaluated and kept.
+
+    Args:
+        betas: how far y lies from z towards x, and the memory of squared gradients.
+        decay: decoupled weight decay, at y.
+        warmup: steps over which the rate rises to its full size; the average weighs each z by the squared rate.
+    """
+
+    betas: tuple[float, float] = (0.9, 0.999)
+    decay: float = 0.0
+    warmup: int = 0
+    slots: ClassVar[tuple[str, ...]] = ("z", "x", "square")
+    epsilon: ClassVar[float] = 1e-8
+
+    def start(self, value: np.ndarray) -> dict[str, np.ndarray]:
+        return {"z": value.copy(), "x": value.copy(), "square": np.zeros_like(value)}
+
+    def clock(self, steps: np.ndarray) -> dict[str, np.ndarray]:
+        """Warm-up, bias correction, and the share of the newest z in the average."""
+        count = steps + 1.0
+        rising = np.minimum(count, self.warmup)
+        length = max(self.warmup, 1)
+        warm = np.minimum(count / length, 1.0)
+        # the sum of squares of 1/length, 2/length, ... up to 1, and then of ones
+        total = rising * (rising + 1) * (2 * rising + 1) / (6 * length**2) + np.maximum(count - self.warmup, 0)
+        return {"warm": warm, "bias2": (1 - self.betas[1] ** count) ** -0.5, "share": warm**2 / total}
+
+    def update(
+        self, value: Tensor, slots: Slots, gradient: Tensor, rate: Tensor, now: Mapping[str, Tensor]
+    ) -> tuple[Tensor, Slots]:
+        first, second = self.betas
+        square = second * slots["square"] + (1 - second) * gradient.square()
+        size = square.sqrt() * now["bias2"] + self.epsilon
+        z = slots["z"] - rate * now["warm"] * (gradient / size + self.decay * value)
+        x = slots["x"] + now["share"] * (z - slots["x"])
+        return first * x + (1 - first) * z, {"z": z, "x": x, "square": square}
+
+    def shown(self, value: np.ndarray, slots: Mapping[str, np.ndarray]) -> np.ndarray:
+        return slots["x"]

@@ -114,20 +114,98 @@ def read(model: nn.Module, names: Sequence[str] | None = None, within: float = O
     import sympy
 
     layers = _layers(model)
-    count = len(names) if names is not None else layers[0].in_features
-    if not count:
-        raise ValueError("This model takes any number of inputs; name them: read(model, names=['a', 'b', 'c']).")
-    if layers[0].in_features not in (0, count):
-        raise ValueError(f"{type(model).__name__} has {layers[0].in_features} inputs, but {count} names were given.")
-    symbols = tuple(sympy.Symbol(name, real=True) for name in (names or [f"x{i}" for i in range(count)]))
-    if len(set(symbols)) < count:
-        raise ValueError(f"Names must differ, got {list(names or [])}.")
+    symbols = _symbols(type(model).__name__, layers[0].in_features, names)
     rounded = [layer.snapped(within) for layer in layers]
     values: list[Any] = list(symbols)
     for layer in rounded:
         values = layer.formula(values)
     exact = all(layer.on_grid() for layer in rounded)
     return Expression(tuple(_with_fewer_signs(sympy.sympify(v)) for v in values), symbols, exact, _evaluator(model))
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What a logic unit decides, one Boolean SymPy expression per output.
+
+    Attributes:
+        outputs: the expressions; an output above one half counts as true.
+        symbols: the inputs, in column order.
+        model: the model it was read from, for `disagreement`.
+    """
+
+    outputs: tuple[Any, ...]
+    symbols: tuple[sympy.Symbol, ...]
+    model: Callable[[Tensor], Tensor] | None = field(default=None, repr=False, compare=False)
+
+    def disagreement(self, x: Any) -> float:
+        """The share of decisions on inputs `(samples, inputs)` in which the model and this expression differ."""
+        import sympy
+        from sympy.core.relational import Relational
+
+        if self.model is None:
+            raise ValueError("This decision was not read from a model, so there is nothing to compare it with.")
+        x = torch.as_tensor(x)
+        with torch.no_grad():
+            model = self.model(x).cpu().numpy() > 0.5
+        function = sympy.lambdify(self.symbols, list(self.outputs), modules="numpy")
+        columns = x.cpu().numpy().T
+        compares = any(output.atoms(Relational) for output in self.outputs)  # else the inputs are truth values
+        given = columns if compares else columns > 0.5
+        read = np.stack([np.broadcast_to(o, model.shape[:1]) for o in function(*given)], -1)
+        return float((read.astype(bool) != model).mean())
+
+    def __str__(self) -> str:
+        return ", ".join(str(output) for output in self.outputs)
+
+
+MOST_INPUTS_TO_SIMPLIFY = 8  # SymPy's own limit: the work doubles with each further one
+
+
+def read_logic(model: nn.Module, names: Sequence[str] | None = None) -> Decision:
+    """The Boolean expression a logic unit, or a stack of them, decides by.
+
+    Gates count as open or closed by their nearer end; `Decision.disagreement` measures what that costs.
+
+    Args:
+        model: NLRL units read as formulas of propositional logic, simplified; an NSR reads as a relation.
+        names: one symbol per input, by default x0, x1, ...
+
+    >>> import nalm
+    >>> print(len(read_logic(nalm.NLRL(2, 1, seed=0)).outputs))
+    1
+    """
+    import sympy
+
+    layers = _layers(model)
+    symbols = _symbols(type(model).__name__, layers[0].in_features, names)
+    values: list[Any] = list(symbols)
+    for layer in layers:
+        values = layer.logic(values)
+    outputs = tuple(_simplified(sympy.sympify(value)) for value in values)
+    return Decision(outputs, symbols, _evaluator(model))
+
+
+def _simplified(output: Any) -> Any:
+    from sympy import simplify_logic
+    from sympy.core.relational import Relational
+
+    if output.atoms(Relational) or len(output.free_symbols) > MOST_INPUTS_TO_SIMPLIFY:
+        return output
+    return simplify_logic(output)
+
+
+def _symbols(model: str, inputs: int, names: Sequence[str] | None) -> tuple[Any, ...]:
+    import sympy
+
+    count = len(names) if names is not None else inputs
+    if not count:
+        raise ValueError("This model takes any number of inputs; name them: read(model, names=['a', 'b', 'c']).")
+    if inputs not in (0, count):
+        raise ValueError(f"{model} has {inputs} inputs, but {count} names were given.")
+    symbols = tuple(sympy.Symbol(name, real=True) for name in (names or [f"x{i}" for i in range(count)]))
+    if len(set(symbols)) < count:
+        raise ValueError(f"Names must differ, got {list(names or [])}.")
+    return symbols
 
 
 def _with_fewer_signs(output: sympy.Expr) -> sympy.Expr:

@@ -45,6 +45,7 @@ def _sigmoid(x: float) -> float:
 exp = _function("exp", math.exp)
 log = _function("log", math.log)
 cos = _function("cos", math.cos)
+sin = _function("sin", math.sin)
 tanh = _function("tanh", math.tanh)
 sign = _function("sign", lambda x: float((x > 0) - (x < 0)))
 

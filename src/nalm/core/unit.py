@@ -112,6 +112,10 @@ class Unit(Weighted):
         """The same in eval mode on plain numbers or symbols, one list of inputs to one list of outputs."""
         raise TypeError(f"{type(self).__name__} has no formula: it cannot be read as an expression.")
 
+    def logic(self, x: Sequence[Any]) -> list[Any]:
+        """When each output is true (above one half), as a Boolean SymPy expression of Boolean or real symbols."""
+        raise TypeError(f"{type(self).__name__} decides nothing: it cannot be read as a Boolean expression.")
+
     def check(self) -> None:
         """Raise a ValueError if sizes and options contradict each other."""
 

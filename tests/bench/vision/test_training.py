@@ -46,7 +46,13 @@ def parameters(training: Training) -> torch.Tensor:
         replace(tiny_run("SNMU", penalties={"to_grid": Ramp(100, 1, 3)}), task=HEAVY),
         Run(head("NMU"), TINY, NetworkRule(6, 8), seed=0, every=2),
         Run(cell("SNMU", 1.0), DigitSequences(lengths=(1, 2)), NetworkDescent(Recipe(steps=6, batch=8)), 0, every=2),
-        Run(head("NMU"), ColourPairs(samples=2, measured=20, light=True), NetworkDescent(Recipe(steps=6, batch=4)), 0, every=2),
+        Run(
+            head("NMU"),
+            ColourPairs(samples=2, measured=20, light=True),
+            NetworkDescent(Recipe(steps=6, batch=4)),
+            0,
+            every=2,
+        ),
     ],
     ids=["pairs", "rule", "sequences", "colour"],
 )

@@ -1,0 +1,154 @@
+"""Logic: truth functions by neural logic rule layers, comparisons and case distinctions by neural status registers.
+
+No public code of either unit exists, and neither text has numbers to compare with: these are first measurements.
+"""
+
+from __future__ import annotations
+
+from nalm.bench.method import Descent
+from nalm.bench.run import Layer, Model, single
+from nalm.bench.study import Cell, Row, Study, cells_over
+from nalm.bench.task import Task
+from nalm.bench.tasks.logic import FUNCTIONS, RELATIONS, Boolean, Compare, Lattice, Piecewise
+from nalm.core.recipe import Adam, Ramp, Recipe
+
+LOGIC = Recipe(Adam(1e-2), steps=6_000, penalties={"to_grid": Ramp(0.1, 3_000, 6_000)})
+REGISTER = Recipe(Adam(1e-2), steps=2_000)
+CHOICE = Recipe(Adam(1e-2), steps=6_000, penalties={"to_grid": Ramp(0.1, 3_000, 6_000)})
+SEEDS = 10
+EVERY = 200
+
+
+def rules(inputs: int, hidden: int, block: str = "both") -> Model:
+    """Two rule layers, one on the other."""
+    options = {} if block == "both" else {"block": block}
+    label = f"{hidden} hidden" if block == "both" else f"{hidden} hidden, {block}"
+    return Model(label, (Layer("NLRL", inputs, hidden, options), Layer("NLRL", hidden, 1, options)))
+
+
+def _truth(inputs: int) -> tuple[Cell, ...]:
+    models = [single("NLRL", inputs, label="one layer"), rules(inputs, 8)]
+    if inputs == 2:
+        models += [rules(inputs, hidden) for hidden in (1, 2, 4)]
+        models += [rules(inputs, 8, block) for block in ("and", "or")]
+    columns: dict[str, Task] = {name: Boolean(name=name, inputs=inputs) for name in FUNCTIONS}
+    return cells_over([(model, LOGIC) for model in models], columns, EVERY)
+
+
+BOOLEAN = tuple(
+    Study(
+        name=f"logic/boolean-{inputs}",
+        title=f"Truth functions of two among {inputs} truth values, by neural logic rule layers",
+        reproduces="Reimann and Schwung 2019, as told in Mistry 2023, section 2.2.6; no numbers are published",
+        cells=_truth(inputs),
+        seeds=SEEDS,
+        notes=(
+            "Solved: every line of the truth table is right.",
+            "One layer is a conjunction or disjunction of literals: it cannot be xor or equal.",
+            "Ours: Adam 1e-2, 6,000 steps, a penalty of 0.1 towards open or closed gates ramped over the second half.",
+        ),
+    )
+    for inputs in (2, 8)
+)
+
+WHOLE = (Lattice(-9, 9), Lattice(-999, 999))
+TENTHS = (Lattice(-0.9, 0.9, 0.1), Lattice(-99.9, 99.9, 0.1))
+
+
+def _registers(inputs: int = 2, **options: object) -> Model:
+    label = ", ".join(f"{name} {value:g}" for name, value in options.items() if isinstance(value, int | float))
+    return single("NSR", inputs, 2, label=label or "NSR", **options)
+
+
+def _relations(numbers: tuple[Lattice, Lattice], inputs: int = 2) -> dict[str, Task]:
+    return {name: Compare(*numbers, inputs, name) for name in RELATIONS}
+
+
+def _compare(name: str, title: str, rows: list[Row], numbers: tuple[Lattice, Lattice], inputs: int = 2) -> Study:
+    train, test = numbers
+    return Study(
+        name=f"logic/{name}",
+        title=title,
+        reproduces="Faber and Wattenhofer 2020, as told in Mistry 2023, section 2.2.7; no numbers are published",
+        cells=cells_over(rows, _relations(numbers, inputs), EVERY),
+        seeds=SEEDS,
+        notes=(
+            f"Trained on pairs from {train}, a quarter of them equal, tested on 10,000 from {test}.",
+            "Solved: none of them wrong.",
+            "Ours: Adam 1e-2, 2,000 steps, squared error. The redundancy is the number of operand pairs.",
+        ),
+    )
+
+
+REDUNDANCIES = (1, 2, 5, 10)
+SCALES = (0.01, 0.1, 1.0, 10.0, 100.0)
+COMPARE = (
+    _compare(
+        "compare",
+        "Comparisons of whole numbers by neural status registers",
+        [(_registers(redundancy=r), REGISTER) for r in REDUNDANCIES],
+        WHOLE,
+    ),
+    _compare(
+        "compare-tenths",
+        "Comparisons of multiples of a tenth",
+        [(_registers(redundancy=r, scale=10.0), REGISTER) for r in REDUNDANCIES],
+        TENTHS,
+    ),
+    _compare(
+        "compare-among-10",
+        "Comparisons of the first two of ten whole numbers",
+        [(_registers(10, redundancy=r), REGISTER) for r in REDUNDANCIES],
+        WHOLE,
+        10,
+    ),
+    _compare(
+        "scale",
+        "How the scale lambda of a neural status register matters",
+        [(_registers(scale=scale, redundancy=5), REGISTER) for scale in SCALES],
+        WHOLE,
+    ),
+)
+
+LIST = 5
+
+
+def _choice(unit: str, inputs: int) -> Model:
+    return single(unit, inputs, label=unit, redundancy=5)
+
+
+PIECES: dict[str, tuple[str, int]] = {
+    "difference": ("NSRChoice", 2),
+    "smaller": ("NSRChoice", 2),
+    "larger": ("NSRChoice", 2),
+    "minimum": ("RecurrentNSR", LIST),
+    "count": ("NSRCount", LIST + 1),
+}
+PIECEWISE = Study(
+    name="logic/piecewise",
+    title="Case distinctions and loops: neural status registers with neural addition units",
+    reproduces="Faber and Wattenhofer 2020, as told in Mistry 2023, section 2.2.7; no numbers are published",
+    cells=tuple(
+        Cell(
+            label,
+            name,
+            _choice(unit, inputs),
+            Piecewise(Lattice(-9, 9) if name != "count" else Lattice(0, 4), test, inputs, name),
+            Descent(CHOICE),
+            EVERY,
+        )
+        for name, (unit, inputs) in PIECES.items()
+        for label, test in (
+            ("as trained", Lattice(-9, 9) if name != "count" else Lattice(0, 4)),
+            ("larger", Lattice(-99, 99) if name != "count" else Lattice(0, 49)),
+        )
+    ),
+    seeds=SEEDS,
+    notes=(
+        "Trained on whole numbers from -9 to 9 (to count: 0 to 4), tested on such and on those to 99 (49).",
+        "Solved: every answer is right once rounded.",
+        f"Lists have {LIST} elements. Redundancy 5. Ours: Adam 1e-2, 6,000 steps.",
+    ),
+)
+
+STUDIES = (*BOOLEAN, *COMPARE, PIECEWISE)
