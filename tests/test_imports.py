@@ -75,8 +75,11 @@ LADDERS = {
         "training",
     ],
     "nalm.cli": [
-        "common solve speed",
-        "keep landscape look train",
+        "options screen writing",
+        "compare export figure landscape list merge progress show solve starts weights",
+        "run",
+        "speed",
+        "app",
     ],
     "nalm.core": [
         "layout optimiser option scalar start uniforms",

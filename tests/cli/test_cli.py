@@ -1,9 +1,12 @@
 """The commands as a user types them."""
 
-import pytest
-from typer.testing import CliRunner
+from __future__ import annotations
 
-from nalm.cli import app
+from pathlib import Path
+
+import pytest
+
+from tests.cli.commands import fails, works
 
 MY_UNIT = """
 import nalm
@@ -25,100 +28,110 @@ class Plain(nalm.baselines.torch.nn.Linear):
 """
 
 
+@pytest.fixture(autouse=True)
+def _wide(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+
+
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("cli")
 
 
-def nalm(*words, code=0):
-    result = CliRunner().invoke(app, [str(word) for word in words], env={"COLUMNS": "200"})
-    if code == 0 and result.exception:
-        raise result.exception
-    assert result.exit_code == code or result.exception
-    return result
+def quick(command: str, folder: Path, *words: object) -> str:
+    return works(command, "single-module/mul", "--quick", "--seeds", 2, "--store", folder / "runs.db", *words)
 
 
-def quick(command, folder, *words):
-    return nalm(command, "single-module/mul", "--quick", "--seeds", 2, "--store", folder / "runs.db", *words)
-
-
-def test_list_names_everything():
-    output = nalm("list").output
+def test_list_names_everything() -> None:
+    output = works("list")
     for name in ("NMU", "ModifiedRealNPU", "SingleModule", "single-module/mul"):
         assert name in output
 
 
-def test_run_show_figure_compare(folder):
+def test_run_show_figure_compare(folder: Path) -> None:
     options = ("--unit", "NMU,sNMU", "--range", "U[1,2),U[-2,2)")
-    assert "8 runs, 0 already kept" in quick("run", folder, *options).output
-    assert "8 runs, 8 already kept" in quick("run", folder, *options).output
-    shown = quick("show", folder, *options).output
+    assert "8 runs, 0 already kept" in quick("run", folder, *options)
+    assert "8 runs, 8 already kept" in quick("run", folder, *options)
+    shown = quick("show", folder, *options)
     assert "1.00" in shown
     assert "U[-2,2)" in shown
-    assert "| U[1,2) |" in quick("show", folder, *options, "--markdown").output
+    assert "| U[1,2) |" in quick("show", folder, *options, "--markdown")
     quick("figure", folder, *options, "--output", folder / "figure.svg")
     assert (folder / "figure.svg").read_text().startswith("<?xml")
-    compared = quick("compare", folder, "--unit", "NMU", "--unit", "sNMU")
-    assert "+0.00" in compared.output
+    assert "+0.00" in quick("compare", folder, "--unit", "NMU", "--unit", "sNMU")
 
 
 @pytest.mark.parametrize("way", ["lgn", "solver"])
-def test_other_ways_of_training_solve_every_range(folder, way):
-    output = nalm(
-        "run", "single-module/div", "--recipe", way, "--quick", "--seeds", 1, "--store", folder / "ways.db"
-    ).output
+def test_other_ways_of_training_solve_every_range(folder: Path, way: str) -> None:
+    output = works("run", "single-module/div", "--recipe", way, "--quick", "--seeds", 1, "--store", folder / "ways.db")
     assert "9 runs trained, 9 solved" in output
 
 
-def test_solve_a_file(folder):
+def test_solve_a_file(folder: Path) -> None:
     rows = [f"{m},{M},{r},{m * M / r**2}" for m in (1, 2, 5) for M in (3, 4, 7) for r in (2, 5, 9)]
     (folder / "law.csv").write_text("m,M,r,F\n" + "\n".join(rows))
-    output = nalm("solve", folder / "law.csv", "--target", "F").output
+    output = works("solve", folder / "law.csv", "--target", "F")
     assert "F = M*m/r**2" in output
     assert "exact" in output
 
 
-def test_export_and_merge(folder):
+def test_export_and_merge(folder: Path) -> None:
     quick("run", folder, "--unit", "NMU", "--range", "U[1,2)")
-    assert "runs written" in nalm("export", folder / "runs.csv", "--store", folder / "runs.db").output
-    nalm("export", folder / "compact.csv.gz", "--store", folder / "runs.db", "--compact")
-    table = nalm(
+    assert "runs written" in works("export", folder / "runs.csv", "--store", folder / "runs.db")
+    works("export", folder / "compact.csv.gz", "--store", folder / "runs.db", "--compact")
+    table = works(
         "show", "single-module/mul", "--quick", "--seeds", 2, "--unit", "NMU", "--store", folder / "compact.csv.gz"
     )
-    assert "1.00" in table.output
-    assert "new runs" in nalm("merge", folder / "joined.db", folder / "runs.db").output
+    assert "1.00" in table
+    assert "new runs" in works("merge", folder / "joined.db", folder / "runs.db")
 
 
-def test_a_unit_in_a_file_of_your_own(folder):
+def test_a_unit_in_a_file_of_your_own(folder: Path) -> None:
     path = folder / "mine.py"
     path.write_text(MY_UNIT)
     options = ("--unit", f"{path}:Twice", "--range", "U[1,2)")
-    quick("run", folder, *options)
-    assert "Twice" in quick("show", folder, *options).output
+    said = quick("run", folder, *options)
+    assert "Twice" in quick("show", folder, *options)
+    hint = next(line for line in said.splitlines() if line.startswith("See them: nalm show "))
+    for word in ("--unit", f"{path}:Twice", "--range", "U[1,2)", "--quick", "--seeds 2", "runs.db"):
+        assert word in hint, "what was typed to run them shows them"
     path.write_text(MY_UNIT + "\n# edited\n")  # an edited unit is a new run
-    assert "2 runs, 0 already kept" in quick("run", folder, *options).output
+    assert "2 runs, 0 already kept" in quick("run", folder, *options)
 
 
-def test_any_module_can_be_benchmarked(folder):
+def test_any_module_can_be_benchmarked(folder: Path) -> None:
     path = folder / "mine.py"
     path.write_text(MY_UNIT)
     options = ("--unit", f"{path}:Plain", "--range", "U[1,2)")
-    assert "2 runs trained" in quick("run", folder, *options).output
+    assert "2 runs trained" in quick("run", folder, *options)
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
+        (("rnu",), "Did you mean 'run'"),
         (("run", "single-module/mull"), "Did you mean single-module/mul"),
         (("run", "single-module/mul", "--unit", "NMUU"), "Did you mean NMU"),
-        (("run", "single-module/mul", "--range", "U[1,3)"), "Did you mean U\\[1,2"),
-        (("run", "single-module/mul", "--engine", "fast"), "Valid names: auto, native, torch"),
+        (("run", "single-module/mul", "--range", "U[1,3)"), "Did you mean U[1,2"),
+        (("run", "single-module/mul", "--engine", "fast"), "'auto', 'native', 'torch'"),
+        (("run", "single-module/mul", "--device", "cuda"), "Leave it out to train on the CPU"),
+        (("run", "single-module/mul", "--device", "toaster"), "--device toaster cannot be used here"),
+        (("run", "single-module/mul", "--threads", "100000000"), "1<=x<=1024"),
+        (("run", "single-module/mul", "--seeds", "99999999999999999999"), "1<=x<=10000"),
+        (("run", "single-module/mul", "--store", "runs.csv"), "named like a table"),
         (("run", "single-module/mul", "--unit", "nowhere.py:Unit"), "no file"),
         (("show", "single-module/mul", "--store", "nothing.db"), "does not exist"),
         (("compare", "single-module/mul", "--unit", "NMU"), "two units"),
+        (("weights", "single-module/mul", "--unit", "NMU"), "one --range"),
     ],
 )
-def test_errors_suggest(words, message, tmp_path, monkeypatch):
+def test_errors_suggest(words: tuple[str, ...], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(Exception, match=message):
-        nalm(*words)
+    assert message in fails(*words)
+    assert not list(tmp_path.iterdir()), "nothing is left behind by a command that was refused"
+
+
+def test_compare_without_data_says_so(folder: Path) -> None:
+    quick("run", folder, "--unit", "NMU", "--range", "U[1,2)")
+    words = ("compare", "single-module/mul", "--unit", "NAC", "--unit", "NALU", "--store", folder / "runs.db")
+    assert "start with: nalm run single-module/mul --unit NAC --unit NALU" in fails(*words)

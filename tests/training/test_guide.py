@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import math
 import warnings
@@ -41,7 +42,7 @@ def test_a_unit_inside_a_bigger_model_lands_on_whole_numbers(make: Callable[...,
             return result
 
     net = Net()
-    optimizer = make(net.parameters(), lr=1e-2)
+    optimizer = make(net.parameters(), lr=1e-2, weight_decay=0.0)
     guide = nalm.guide(net, optimizer, steps=600)
     train(net, lambda x: x[:, :1] * x[:, 1:], optimizer, guide, 600)
     learned = nalm.read(net.inside["product"], ["a", "b"], within=0.02)
@@ -183,6 +184,54 @@ def test_a_schedule_that_never_advances_is_reported_once() -> None:
         for _ in range(500):
             guide.penalty()
     assert guide.step == 1
+
+
+def test_weights_the_optimiser_lacks_are_named() -> None:
+    model = nn.Sequential(nalm.NAU(2, 2), nalm.NMU(2, 1))
+    with pytest.warns(UserWarning, match=r"does not hold NMU\.W, so they will not be trained"):
+        nalm.guide(model, torch.optim.Adam(model[0].parameters()))
+    model[1].requires_grad_(False)
+    nalm.guide(model, torch.optim.Adam(model[0].parameters()))  # frozen on purpose: nothing to say
+
+
+def test_weight_decay_on_a_grid_is_reported() -> None:
+    model = nn.Sequential(nalm.NAU(2, 2), nn.Linear(2, 2))
+    with pytest.warns(UserWarning, match=r"weight_decay=0\.01 pulls NAU\.W towards zero, off its grid"):
+        nalm.guide(model, torch.optim.AdamW(model.parameters()))
+    groups = [{"params": model[0].parameters(), "weight_decay": 0.0}, {"params": model[1].parameters()}]
+    nalm.guide(model, torch.optim.AdamW(groups))  # the remedy it names
+
+
+def test_a_loop_much_shorter_than_its_schedule_is_reported_when_it_is_over() -> None:
+    def loop(steps: int, told: int | None) -> None:
+        model = nalm.NMU(2, 1, seed=0)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.0)
+        nalm.guide(model, optimizer, steps=told)
+        for _ in range(steps):
+            optimizer.step()
+        del model, optimizer
+        gc.collect()
+
+    with pytest.warns(UserWarning, match=r"ended after 150 steps.*full strength at step 35,000.*steps=150"):
+        loop(150, None)
+    loop(150, 150)
+    loop(20, None)  # a trial
+    loop(150, 280)  # more than half
+
+
+def test_the_representation_says_what_happens_when() -> None:
+    model = nn.Sequential(nalm.NAU(3, 2), nalm.NMRU(2, 1), nalm.INALU(1, 1))
+    text = repr(nalm.guide(model, torch.optim.Adam(model.parameters()), steps=1000))
+    for part in (
+        "Guide at step 0",
+        "0: NAU(3, 2)",
+        "penalty to_grid: 0 until step 400, rising to 0.01 at step 700",
+        "W put back into [-1, 1] after it",
+        "gradients clipped to a norm of 1",
+        "gradients clipped to values within 0.1",
+        "once the validation error is below 1",
+    ):
+        assert part in text
 
 
 def test_nothing_to_guide_and_impossible_steps() -> None:

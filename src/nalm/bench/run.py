@@ -110,6 +110,12 @@ class Model:
         units = [layer.build(runs) for layer in self.layers]
         return units[0] if len(units) == 1 else Chain(*units)
 
+    @cached_property
+    def has_grid(self) -> bool:
+        """Whether any weight should settle on whole numbers; a dense layer has none that should."""
+        weights = (weight for unit in self.build().units() for weight in unit.weights.values())
+        return any(weight.counts and weight.grid for weight in weights)
+
     def content(self) -> list[dict[str, Any]]:
         """What the run's id depends on; the label does not."""
         return [layer.content() for layer in self.layers]

@@ -6,8 +6,6 @@ process does not count, each the best of a few tries.
 
 from __future__ import annotations
 
-import resource
-import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -138,9 +136,3 @@ def _rate(advance: Callable[[int], None], seconds: float, tries: int = 3) -> flo
         advance(steps)
         best = min(best, time.process_time() - started)
     return float(steps / best)
-
-
-def peak_memory() -> float:
-    """The largest memory this process has used, in GiB."""
-    unit = 1024**2 if sys.platform != "darwin" else 1024**3
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit

@@ -5,26 +5,22 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.live import Live
-from rich.table import Table
 
-console = Console(highlight=False)
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands of this file."""
-    app.command()(speed)
+from nalm.cli.run import Engine
+from nalm.cli.screen import out
 
 
 def speed(
-    engine: Annotated[str, typer.Option(help="auto, native or torch.")] = "auto",
+    engine: Annotated[Engine, typer.Option(help="The engine to time.")] = Engine.AUTO,
     unit: Annotated[str | None, typer.Option("--unit", "-u", help="Only this unit.")] = None,
-    seconds: Annotated[float, typer.Option(min=0.01, help="Time per measurement.")] = 0.5,
+    seconds: Annotated[float, typer.Option(min=0.01, max=3600, help="Time per measurement.")] = 0.5,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print a Markdown table.")] = False,
 ) -> None:
     """Measure training speed on one thread: this engine, the plain one-run PyTorch loop, and their ratio."""
-    from nalm.bench.speed import cases, measure, peak_memory
+    from rich.live import Live
+    from rich.table import Table
+
+    from nalm.bench.speed import cases, measure
 
     chosen = [c for c in cases() if unit is None or c.model.label.lower() == unit.lower()]
     if not chosen:
@@ -34,13 +30,12 @@ def speed(
     head = ["unit", "inputs", "runs", "engine, M run-steps/s", "plain loop, k steps/s", "ratio", "build, s"]
     table = Table(*head, title="One thread, batch 128, whole step with draws, per second of processor time")
     lines = []
-    with Live(table, console=console, transient=markdown):
+    with Live(table, console=out, transient=markdown):
         for case in chosen:
-            t = measure(case, engine, seconds)  # type: ignore[arg-type]
+            t = measure(case, engine.value, seconds)
             row = [t.label, str(t.inputs), str(t.runs), f"{t.engine / 1e6:.2f}", f"{t.plain / 1e3:.2f}"]
             lines.append([*row, f"{t.ratio:,.0f}x", f"{t.build_seconds:.2f}"])
             table.add_row(*lines[-1])
     if markdown:
-        print("| " + " | ".join(head) + " |\n|" + "---|" * len(head))
-        print("\n".join("| " + " | ".join(line) + " |" for line in lines))
-    console.print(f"Peak memory {peak_memory():.2f} GiB.")
+        out.say("| " + " | ".join(head) + " |\n|" + "---|" * len(head))
+        out.say("\n".join("| " + " | ".join(line) + " |" for line in lines))

@@ -79,7 +79,10 @@ class Expression:
     def _compiled(self, module: str) -> Callable[..., Any]:
         import sympy
 
-        function: Callable[..., Any] = sympy.lambdify(self.symbols, list(self.outputs), modules=module)
+        # A column may be called sqrt: inside the function inputs have names of their own.
+        plain = {symbol: sympy.Symbol(f"x{i}", real=True) for i, symbol in enumerate(self.symbols)}
+        outputs = [output.xreplace(plain) for output in self.outputs]
+        function: Callable[..., Any] = sympy.lambdify(list(plain.values()), outputs, modules=module)
         return function
 
     def residual(self, x: Any) -> float:

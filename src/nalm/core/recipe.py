@@ -15,7 +15,7 @@ from nalm.core.optimiser import Optimiser
 
 
 class Schedule(Protocol):
-    """A number that depends on the training step (counted from 0)."""
+    """A number that depends on the training step (counted from 0); `str` says in words how."""
 
     def at(self, step: int) -> float: ...
 
@@ -31,6 +31,9 @@ class Constant:
     """
 
     value: float
+
+    def __str__(self) -> str:
+        return f"{self.value:g} at every step"
 
     def at(self, step: int) -> float:
         return self.value
@@ -53,7 +56,10 @@ class Ramp:
 
     def __post_init__(self) -> None:
         if not self.start < self.end:
-            raise ValueError(f"{self} has no length; it needs start < end.")
+            raise ValueError(f"{self!r} has no length; it needs start < end.")
+
+    def __str__(self) -> str:
+        return f"0 until step {self.start:,}, rising to {self.to:g} at step {self.end:,}"
 
     def at(self, step: int) -> float:
         return self.to * min(max((step - self.start) / (self.end - self.start), 0.0), 1.0)
@@ -75,6 +81,9 @@ class Staircase:
     last: float
     every: int = 10_000
 
+    def __str__(self) -> str:
+        return f"{self.first:g}, times ten every {self.every:,} steps up to {self.last:g}"
+
     def at(self, step: int) -> float:
         return min(self.first * 10.0 ** (step // self.every), self.last)
 
@@ -89,6 +98,9 @@ class Late:
     strength: float
     after: int
     error: float
+
+    def __str__(self) -> str:
+        return f"{self.strength:g} after step {self.after:,}, once the validation error is below {self.error:g}"
 
     def at(self, step: int) -> float:
         return self.strength if step > self.after else 0.0

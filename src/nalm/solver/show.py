@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ast
+import builtins
 import keyword
 import re
+import unicodedata
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -38,34 +41,49 @@ def candidate_text(solution: Solution) -> str:
 
 
 def identifiers(names: Sequence[str]) -> list[str]:
-    """Distinct Python names for column names of any kind: spaces, Greek letters, `lambda`.
+    """Distinct Python names for column names of any kind: spaces, Greek letters, `lambda`, `sqrt`.
 
-    >>> identifiers(["mass (kg)", "lambda", "2nd", "λ"])
-    ['mass_kg', 'lambda_', 'x2nd', 'λ']
+    Python itself normalises names (NFKC), so that is done first: two names it would take for one are told apart.
+
+    >>> identifiers(["mass (kg)", "lambda", "2nd", "λ", "abs"])
+    ['mass_kg', 'lambda_', 'x2nd', 'λ', 'abs_']
     """
     made: list[str] = []
     for name in names:
-        plain = re.sub(r"\W+", "_", name).strip("_") or "x"
-        plain = f"x{plain}" if plain[0].isdigit() else plain
-        plain = f"{plain}_" if keyword.iskeyword(plain) or plain == "math" else plain
-        while plain in made:
+        normal = unicodedata.normalize("NFKC", name)
+        plain = re.sub("_+", "_", "".join(c if f"x{c}".isidentifier() else "_" for c in normal)).strip("_") or "x"
+        plain = plain if plain.isidentifier() else f"x{plain}"
+        while plain in made or plain in _TAKEN:
             plain += "_"
         made.append(plain)
     return made
 
 
+# What a formula may use by these names.
+_TAKEN = {*keyword.kwlist, *dir(builtins), "math"}
+
+
 def python_function(solution: Solution, name: str = "f") -> str:
-    """Source of a Python function of the inputs that needs nothing but the standard library."""
+    """Source of a Python function of the inputs that needs nothing but the standard library.
+
+    Names of columns enter as arguments made from them and as quoted text only: whatever stands in the header of a
+    table, none of it becomes code.
+    """
     import sympy
 
     expression = solution.expression
     arguments = identifiers(solution.names)
     plain = dict(zip(expression.symbols, (sympy.Symbol(a, real=True) for a in arguments), strict=True))
-    body = sympy.pycode(expression.sympy.xreplace(plain))
-    listed = "".join(f"\n    {a}: {n}" for a, n in zip(arguments, solution.names, strict=True) if a != n)
-    about = f'    """{expression}, {solution.status} from {solution.evidence.samples} rows.{listed}\n    """'
-    head = "import math\n\n\n" if "math." in body else ""
-    return f"{head}def {name}({', '.join(arguments)}):\n{about}\n    return {body}\n"
+    formula = expression.sympy.xreplace(plain)
+    renamed = [f"\n    {a}: {n!r}" for a, n in zip(arguments, solution.names, strict=True) if a != n]
+    about = f"{formula}, {solution.status} from {solution.evidence.samples} rows.{''.join(renamed)}"
+    tree = ast.parse(f"def {name}({', '.join(arguments)}):\n    'about'\n    return {sympy.pycode(formula)}")
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and node.value == "about":
+            node.value = f"{about}\n    " if renamed else about
+    source = ast.unparse(tree)
+    head = "import math\n\n\n" if "math." in source else ""
+    return f"{head}{source}\n"
 
 
 def as_record(solution: Solution, target: str) -> dict[str, object]:

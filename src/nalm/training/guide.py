@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import math
 import warnings
+import weakref
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -26,17 +29,38 @@ class Guide:
         if steps is not None and steps < 1:
             raise ValueError(f"nalm.guide: steps is {steps}; it needs the number of steps you will train.")
         self._units: list[tuple[Unit, Recipe]] = []
-        for module in model.modules():
+        self._places: list[str] = []
+        for place, module in model.named_modules():
             if isinstance(module, Unit) and module.weights:
                 own = recipe or type(module).recipe
                 self._units.append((module, own.scaled(steps) if steps else own))
+                self._places.append(f"{place}: {module}" if place else str(module))
         if not self._units:
             raise ValueError(f"{type(model).__name__} contains no nalm unit, so there is nothing to guide.")
-        self.step = 0
+        _warn_of_weights_it_lacks(self._units, optimizer)
+        _warn_of_decay(self._units, optimizer)
+        self._made = _Made()
+        weakref.finalize(self, _warn_of_a_short_loop, self._made, max(r.steps for _, r in self._units), self._ramps_end)
         self.validation_error = -math.inf
         self._asked = 0
         optimizer.register_step_pre_hook(self._before)
         optimizer.register_step_post_hook(self._after)
+
+    @property
+    def step(self) -> int:
+        """How many steps the optimiser has made; schedules go by it."""
+        return self._made.steps
+
+    @property
+    def _ramps_end(self) -> int:
+        return max(semantics.ramps_end(recipe) for _, recipe in self._units)
+
+    def __repr__(self) -> str:
+        """What happens when, unit by unit."""
+        lines = [f"Guide at step {self.step:,}; around each step of the optimiser:"]
+        for place, (unit, recipe) in zip(self._places, self._units, strict=True):
+            lines += [f"  {place}", *(f"    {deed}" for deed in _deeds(unit, recipe))]
+        return "\n".join(lines)
 
     def penalty(self) -> Tensor:
         """The penalty of this step, to be added to the loss: a scalar, summed over units (and over runs)."""
@@ -74,7 +98,7 @@ class Guide:
     def _after(self, *_: Any) -> None:
         for unit, _recipe in self._units:
             unit.project_()
-        self.step += 1
+        self._made.steps += 1
 
     def state_dict(self) -> dict[str, Any]:
         """What to save beside the model and the optimiser."""
@@ -82,8 +106,69 @@ class Guide:
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Continue where `state_dict` was taken."""
-        self.step = int(state["step"])
+        self._made.steps = int(state["step"])
         self.validation_error = float(state["validation_error"])
+
+
+@dataclass
+class _Made:
+    """Steps made: known to the guide and to what is called at its end, when the guide itself is gone."""
+
+    steps: int = 0
+
+
+def _deeds(unit: Unit, recipe: Recipe) -> Iterator[str]:
+    """What is done for a unit, in the order of a step."""
+    terms = unit.penalties(inner=False)
+    yield from (f"penalty {name}: {schedule}" for name, schedule in recipe.penalties.items() if name in terms)
+    if recipe.gradient_noise:
+        yield f"noise on gradients: N(0, {recipe.gradient_noise:g} / (1 + step)^{semantics.NOISE_DECAY})"
+    if recipe.clip.norm is not None:
+        yield f"gradients clipped to a norm of {recipe.clip.norm:g}"
+    if recipe.clip.value is not None:
+        yield f"gradients clipped to values within {recipe.clip.value:g}"
+    boxes = [(name, weight.projection) for name, weight in unit.weights.items() if weight.projection is not None]
+    yield from (f"{name} put back into [{low:g}, {high:g}] after it" for name, (low, high) in boxes)
+
+
+def _warn_of_weights_it_lacks(units: Sequence[tuple[Unit, Recipe]], optimizer: torch.optim.Optimizer) -> None:
+    held = {id(p) for group in optimizer.param_groups for p in group["params"]}
+    lacking = [
+        f"{type(unit).__name__}.{name}"
+        for unit, _ in units
+        for name, parameter in unit.named_parameters(recurse=False)
+        if parameter.requires_grad and id(parameter) not in held
+    ]
+    if lacking:
+        warnings.warn(
+            f"The optimiser given to nalm.guide does not hold {', '.join(lacking)}, so they will not be trained. "
+            "Make it from all parameters of the model, and after the model is on its device.",
+            stacklevel=4,
+        )
+
+
+def _warn_of_decay(units: Sequence[tuple[Unit, Recipe]], optimizer: torch.optim.Optimizer) -> None:
+    decay = {id(p): group.get("weight_decay", 0) for group in optimizer.param_groups for p in group["params"]}
+    for unit, _ in units:
+        for name, weight in unit.weights.items():
+            strength = max((decay.get(id(p), 0) for p in weight.raw(unit)), default=0)
+            if strength and any(weight.grid or ()):  # a grid of zero alone would not mind
+                warnings.warn(
+                    f"weight_decay={strength:g} pulls {type(unit).__name__}.{name} towards zero, off its grid. Give "
+                    "the units' parameters a group of their own with weight_decay=0.",
+                    stacklevel=4,
+                )
+                return
+
+
+def _warn_of_a_short_loop(made: _Made, steps: int, ramps_end: int) -> None:
+    """When the guide is gone. A loop of a few steps is a trial; one that came past half of the schedule was meant."""
+    if _PATIENCE <= made.steps < min(ramps_end, steps / 2):
+        warnings.warn(
+            f"The loop ended after {made.steps:,} steps, but nalm.guide's schedule is made for {steps:,}: penalties "
+            f"reach full strength at step {ramps_end:,}. Say how long you train: nalm.guide(..., steps={made.steps}).",
+            stacklevel=2,
+        )
 
 
 def guide(

@@ -9,7 +9,7 @@ from typing import Any
 
 from nalm.bench.results import stats
 from nalm.bench.results.stats import Interval, Paired
-from nalm.bench.study import Published, Study
+from nalm.bench.study import Cell, Published, Study
 
 Record = Mapping[str, Any]
 
@@ -42,25 +42,28 @@ def summarise(study: Study, records: Iterable[Record]) -> list[Entry]:
     by_id = {record["id"]: record for record in records}
     known = list(by_id.values())
     found: dict[tuple[str, str], list[Record]] = {}
+    cells: dict[tuple[str, str], Cell] = {}
     for cell, run in study.runs():
         if run.id in by_id:
             found.setdefault((cell.row, cell.column), []).append(by_id[run.id])
-    return [_entry(study, *key, own, known) for key, own in found.items()]
+            cells.setdefault((cell.row, cell.column), cell)
+    return [_entry(study, cells[key], own, known) for key, own in found.items()]
 
 
-def _entry(study: Study, row: str, column: str, records: list[Record], known: list[Record]) -> Entry:
-    solved = [r for r in records if study.solved(r, column, known)]
-    at = [float(r["solved_at"]) for r in solved if r["solved_at"] is not None]
-    errors = [float(r["sparsity"]) for r in solved if r["sparsity"] is not None]
+def _entry(study: Study, cell: Cell, records: list[Record], known: list[Record]) -> Entry:
+    solved = [r for r in records if study.solved(r, cell.column, known)]
+    at = [float(r["solved_at"]) for r in solved if r.get("solved_at") is not None]
+    sparsities = [r.get("sparsity") for r in solved] if cell.model.has_grid else []
+    errors = [float(sparsity) for sparsity in sparsities if sparsity is not None]
     return Entry(
-        row=row,
-        column=column,
+        row=cell.row,
+        column=cell.column,
         runs=len(records),
         success=stats.wilson(len(solved), len(records)),
         solved_at=stats.gamma_mean(at) if at else None,
         median_solved_at=stats.median(at).estimate if at else None,
         sparsity=stats.beta_mean([min(e, 0.5) for e in errors]) if errors else None,
-        published=study.published.get((row, column)),
+        published=study.published.get((cell.row, cell.column)),
         measures={name: mean_of(records, name) for name in study.measured if any(name in r for r in records)},
     )
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from nalm.bench.results.summary import Entry
 from nalm.bench.study import Study
 
 if TYPE_CHECKING:
-    from rich.table import Table
+    from rich.console import RenderableType
 
 MARK = "≠"  # our interval and the published one do not overlap
 
@@ -51,18 +51,29 @@ def _measure(name: str, entry: Entry) -> list[str]:
     return [*lines, *([] if said is None else [f"({100 * said:.1f})"])]
 
 
-Panel = tuple[str, Callable[[Entry], list[str]]]
-PANELS: tuple[Panel, ...] = (
-    ("Success rate, 95 % Wilson interval, (published)", _success),
-    ("Steps to solve, mean over solved runs, (published)", _steps),
-    ("Sparsity error, mean over solved runs", _sparsity),
+class Panel(NamedTuple):
+    """One of a study's tables: its title, what stands in a cell, and how its numbers were made from the runs."""
+
+    title: str
+    content: Callable[[Entry], list[str]]
+    method: str
+
+
+PANELS = (
+    Panel("Success rate, (published)", _success, "95 % Wilson interval below each rate"),
+    Panel("Steps to solve, (published)", _steps, "mean over the solved runs"),
+    Panel(
+        "Sparsity error",
+        _sparsity,
+        "maximum-likelihood mean of a beta distribution over the solved runs; - without a grid",
+    ),
 )
 
 
 def panels(study: Study) -> list[Panel]:
     """The field's three, and one for each further measure of the study: a share in per cent."""
     further = [
-        (f"{name.replace('_', ' ')}, %, ± standard error, (published)", partial(_measure, name))
+        Panel(f"{name.replace('_', ' ')}, %, (published)", partial(_measure, name), "mean ± standard error of all runs")
         for name in study.measured
     ]
     return [*PANELS, *further]
@@ -77,45 +88,76 @@ def _grid(study: Study, entries: Sequence[Entry], content: Callable[[Entry], lis
             yield [[column], *([""] if cell is None else content(cell) for cell in cells)]
 
 
-def footnotes(study: Study, entries: Sequence[Entry]) -> list[str]:
-    """What a reader must know, and where the published numbers stand."""
+def basis(study: Study, entries: Sequence[Entry]) -> str:
+    """What every number stands on: seeds and steps."""
     runs = sorted({e.runs for e in entries})
     seeds = f"{runs[0]}" if len(runs) == 1 else f"{runs[0]} to {runs[-1]}"
     shown = {(e.row, e.column) for e in entries}
     steps = sorted({cell.method.steps for cell in study.cells if (cell.row, cell.column) in shown})
-    lines = [f"{seeds} seeds per cell, {' or '.join(f'{s:,}' for s in steps)} steps. Reproduces: {study.reproduces}."]
+    return f"{seeds} seeds per cell, {' or '.join(f'{s:,}' for s in steps)} steps"
+
+
+def footnotes(study: Study, entries: Sequence[Entry]) -> list[str]:
+    """What a reader must know, and where the published numbers stand."""
+    lines = [f"Reproduces: {study.reproduces}."] if study.reproduces else []
     sources = dict.fromkeys(e.published.source for e in entries if e.published and e.published.source)
     if sources:
         lines.append(f"Published: {'; '.join(sources)}. {MARK} marks intervals that do not overlap.")
     return [*lines, *study.notes]
 
 
-def rich_tables(study: Study, entries: Sequence[Entry]) -> Iterator[Table]:
-    """One table per panel; the last one carries the footnotes."""
+def rich_tables(study: Study, entries: Sequence[Entry], width: int = 80) -> Iterator[RenderableType]:
+    """One table per panel, split into several where its units are too many for `width` characters."""
     from rich import box
     from rich.table import Table
+    from rich.text import Text
 
-    shown = panels(study)
-    for number, (title, content) in enumerate(shown):
-        caption = "\n".join(footnotes(study, entries)) if number == len(shown) - 1 else None
-        table = Table(title=f"{study.title}: {title}", title_justify="left", caption=caption, box=box.SIMPLE_HEAD)
-        table.caption_justify, table.padding, table.pad_edge = "left", (0, 0, 0, 1), False
-        table.add_column("", style="bold", no_wrap=True)
-        for row in study.rows:
-            table.add_column(row, justify="right")
-        for line in _grid(study, entries, content):
-            table.add_row(*("\n".join(lines) for lines in line))
-        yield table
+    for panel in panels(study):
+        yield Text(f"{study.title}: {panel.title}", style="bold")
+        lines = list(_grid(study, entries, panel.content))
+        for chosen in _columns_that_fit(study.rows, lines, width):
+            table = Table(box=box.SIMPLE_HEAD, padding=0, show_edge=False)
+            table.add_column("", style="bold", no_wrap=True)
+            for number in chosen:
+                table.add_column(study.rows[number], justify="right", overflow="fold")
+            for name, *cells in lines:
+                table.add_row(*name, *("\n".join(cells[number]) for number in chosen))
+            yield table
+        yield Text(f"{basis(study, entries)}; {panel.method}.\n", style="italic")
+
+
+def _columns_that_fit(units: Sequence[str], lines: Sequence[Sequence[Sequence[str]]], width: int) -> list[list[int]]:
+    """Places of units, in groups that fit beside the names of the lines: at least one in each group."""
+
+    def widest(column: int) -> int:
+        return max((len(text) for line in lines for text in line[column]), default=0)
+
+    groups: list[list[int]] = [[]]
+    room = width - widest(0)
+    for number, unit in enumerate(units):
+        needed = 1 + max(len(unit), widest(number + 1))
+        if groups[-1] and needed > room:
+            groups.append([])
+            room = width - widest(0)
+        groups[-1].append(number)
+        room -= needed
+    return groups
 
 
 def markdown_tables(study: Study, entries: Sequence[Entry]) -> str:
-    """The same tables as Markdown, with the footnotes below."""
+    """The same tables as Markdown, each with what it stands on below, and the footnotes at the end."""
     parts = []
-    for title, content in panels(study):
+    for panel in panels(study):
         head = ["", *study.rows]
-        lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
-        for row in _grid(study, entries, content):
-            lines.append("| " + " | ".join("<br>".join(lines_) for lines_ in row) + " |")
-        parts.append(f"**{title}**\n\n" + "\n".join(lines))
+        lines = ["| " + " | ".join(map(_cell, head)) + " |", "|" + "---|" * len(head)]
+        for row in _grid(study, entries, panel.content):
+            lines.append("| " + " | ".join("<br>".join(map(_cell, lines_)) for lines_ in row) + " |")
+        parts.append(f"**{panel.title}**\n\n" + "\n".join(lines))
+        parts.append(f"{basis(study, entries)}; {panel.method}.")
     notes = "\n".join(f"- {line}" for line in footnotes(study, entries))
-    return "\n\n".join([*parts, notes])
+    return "\n\n".join([*parts, *([notes] if notes else [])])
+
+
+def _cell(text: str) -> str:
+    """A name inside a Markdown table: what would end the cell or begin a tag is written as an entity."""
+    return text.replace("|", "&#124;").replace("<", "&lt;").replace("\n", " ")

@@ -1,0 +1,176 @@
+"""What commands have in common: which runs of which study are meant, and where finished runs are."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import shlex
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+
+import typer
+
+if TYPE_CHECKING:
+    from nalm.bench.results.summary import Entry
+    from nalm.bench.study import Study
+
+DEFAULT_STORE = Path("runs.db")
+TABLES = (".csv", ".csv.gz")
+MOST_SEEDS = 10_000  # with nine ranges and seven units already 630,000 runs
+FIGURES = (".pdf", ".png", ".svg")
+
+Figure = Annotated[Path, typer.Option("--output", "-o", help="The file to draw; ends in .pdf, .png or .svg.")]
+
+
+def study_names() -> list[str]:
+    """For the shell's completion."""
+    from nalm.bench.studies import studies
+
+    return list(studies())
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Which runs are meant. Every field is an option of the commands that `takes_selection`."""
+
+    study: Annotated[
+        str,
+        typer.Argument(
+            help="A study as `nalm list` names it, for example single-module/mul.",
+            autocompletion=study_names,
+        ),
+    ]
+    unit: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--unit", "-u", help="Rows to keep; repeat or separate by commas. `my_file.py:MyUnit` adds your own unit."
+        ),
+    ] = None
+    range: Annotated[list[str] | None, typer.Option("--range", "-r", help="Columns to keep, for example 'U[1,2)'.")] = (
+        None
+    )
+    seeds: Annotated[
+        int | None, typer.Option("--seeds", min=1, max=MOST_SEEDS, help="Seeds per cell; by default as published.")
+    ] = None
+    quick: Annotated[bool, typer.Option("--quick", help="A taste in seconds: 5 seeds, at most 5,000 steps.")] = False
+    retire: Annotated[
+        bool,
+        typer.Option(
+            "--retire", help="Stop runs that are solved, on the grid and past their ramp; published ones run on."
+        ),
+    ] = False
+    recipe: Annotated[
+        str | None,
+        typer.Option(
+            "--recipe", help="Only rows trained this way: published, lgn (local Gauss-Newton rule) or solver."
+        ),
+    ] = None
+    data: Annotated[
+        str | None,
+        typer.Option("--data", help="Images to use: digits (bundled, by default) or mnist (11 MB to load)."),
+    ] = None
+    epochs: Annotated[
+        int | None, typer.Option("--epochs", min=1, help="Epochs of a study on images; by default as published.")
+    ] = None
+    store: Annotated[
+        Path,
+        typer.Option("--store", "-s", help="Where finished runs are kept; a .csv or .csv.gz table can be shown too."),
+    ] = DEFAULT_STORE
+
+    @property
+    def units(self) -> list[str]:
+        """The rows asked for, one by one."""
+        return [part for text in self.unit or [] for part in text.split(",") if part]
+
+    def chosen(self) -> Study:
+        """The study with the selection applied."""
+        from nalm.bench.studies import find_study
+
+        study = find_study(self.study).only(self.units, _ranges(self.range or []))
+        if self.recipe:
+            study = study.trained(self.recipe)
+        if self.data:
+            study = study.of_data(self.data)
+        if self.quick:
+            study = study.quick()
+        if self.epochs:
+            study = study.for_epochs(self.epochs)
+        if self.retire:
+            study = study.retiring()
+        return replace(study, seeds=self.seeds) if self.seeds else study
+
+    def rows(self, study: Study) -> list[dict[str, Any]]:
+        """The study's finished runs, from the store or the table."""
+        from nalm.bench.results.store import Store, read_table
+
+        ids = [run.id for _, run in study.runs()]
+        if self.store.name.endswith(TABLES):
+            table, wanted = read_table(self.store), set(ids)
+            for needed in ("id", "solved"):
+                if any(row.get(needed) is None for row in table):
+                    raise ValueError(f"{self.store} is not a table of runs: {needed!r} is missing in at least one line")
+            return [row for row in table if row["id"] in wanted]
+        with Store(self.store, readonly=True) as store:
+            return store.records(id=ids)
+
+    def entries(self, study: Study) -> list[Entry]:
+        """The study's cells, counted; an error if there is none."""
+        from nalm.bench.results.summary import summarise
+
+        entries = summarise(study, self.rows(study))
+        if not entries:
+            raise self.nothing()
+        return entries
+
+    def nothing(self) -> ValueError:
+        """What to say when the store holds none of the runs."""
+        return ValueError(f"{self.store} holds no run of these yet; start with: nalm {self.words('run')}")
+
+    def words(self, command: str) -> str:
+        """The command line that asks another command for the same runs."""
+        return shlex.join([command, self.study, *self._options()])
+
+    def _options(self) -> Iterator[str]:
+        for field in fields(self):
+            value, flag = getattr(self, field.name), f"--{field.name}"
+            if field.name == "study" or value == field.default:
+                continue
+            for part in value if isinstance(value, list) else [value]:
+                yield from [flag] if part is True else [flag, str(part)]
+
+
+def takes_selection(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of `Selection` in place of its first parameter."""
+    hints = get_type_hints(Selection, include_extras=True)
+    own_hints = get_type_hints(command, include_extras=True)
+    shared = [
+        inspect.Parameter(
+            field.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=inspect.Parameter.empty if field.name == "study" else field.default,
+            annotation=hints[field.name],
+        )
+        for field in fields(Selection)
+    ]
+    own = [
+        p.replace(kind=p.KEYWORD_ONLY, annotation=own_hints[p.name])
+        for p in inspect.signature(command).parameters.values()
+    ]
+
+    @functools.wraps(command)
+    def wrapped(**values: Any) -> None:
+        selection = Selection(**{field.name: values.pop(field.name) for field in fields(Selection)})
+        command(selection, **values)
+
+    # what the library that builds the command line looks at
+    parameters = [*shared, *own[1:]]
+    wrapped.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    wrapped.__annotations__ = {p.name: p.annotation for p in parameters}
+    return wrapped
+
+
+def _ranges(texts: list[str]) -> list[str]:
+    """Split at commas between ranges but not inside one: 'U[1,2),U[-2,2)'."""
+    return [part for text in texts for part in text.replace("),", ")|").split("|") if part]

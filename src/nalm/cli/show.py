@@ -1,0 +1,28 @@
+"""`nalm show`: what came out, as tables."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from nalm.cli.options import Selection, takes_selection
+from nalm.cli.screen import out
+
+
+@takes_selection
+def show(
+    selection: Selection,
+    markdown: Annotated[
+        bool, typer.Option("--markdown", help="Print Markdown tables, as on the results pages.")
+    ] = False,
+) -> None:
+    """Show a study: success with its 95 % interval, steps to solve and sparsity error, published values beside."""
+    from nalm.bench.show.tables import footnotes, markdown_tables, rich_tables
+
+    study = selection.chosen()
+    entries = selection.entries(study)
+    if markdown:
+        out.say(markdown_tables(study, entries))
+        return
+    out.page(*rich_tables(study, entries, out.width), "\n".join(footnotes(study, entries)))

@@ -1,0 +1,85 @@
+"""Tables fit a terminal, and say what their numbers are."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from nalm.bench.results.stats import Interval, wilson
+from nalm.bench.results.summary import Entry, summarise
+from nalm.bench.show.tables import PANELS, markdown_tables, rich_tables
+from nalm.bench.studies import find_study, studies
+from nalm.bench.study import Published, Study
+from nalm.cli.screen import Screen
+
+
+def entries(study: Study) -> list[Entry]:
+    """Every cell, with the widest values there are."""
+    return [
+        Entry(
+            cell.row,
+            cell.column,
+            study.seeds,
+            wilson(12, 25),
+            Interval(1_234_567.0, 1e6, 2e6),
+            1.0,
+            Interval(1e-10, 1e-11, 1e-9),
+            Published(success=0.04, solved_at=1_234_567, source="a paper"),
+        )
+        for cell in study.cells
+    ]
+
+
+def shown(study: Study, width: int) -> str:
+    screen = Screen()
+    screen.width = width
+    with screen.capture() as capture:
+        for part in rich_tables(study, entries(study), width):
+            screen.print(part)
+    return capture.get()
+
+
+@pytest.mark.parametrize("name", studies())
+def test_every_study_fits_eighty_columns_and_cuts_no_name(name: str) -> None:
+    study = find_study(name)
+    text = shown(study, 80)
+    assert max(map(len, text.splitlines())) <= 80
+    assert "…" not in text
+    for unit in study.rows:
+        assert text.count(unit) >= len(PANELS), f"{unit} is cut or missing"
+    for column in study.columns:
+        assert column in text
+
+
+def test_numbers_and_intervals_are_whole() -> None:
+    text = shown(find_study("single-module/mul"), 80)
+    for number in ("(1,234,567)", "1,234,567", ".30-.67", "(.04)≠", "1e-10"):
+        assert number in text
+
+
+def test_each_table_says_seeds_steps_and_method() -> None:
+    study = find_study("single-module/mul")
+    for text in (shown(study, 200), markdown_tables(study, entries(study))):
+        assert text.count("25 seeds per cell, 1 or 500 or 50,000 steps") == len(PANELS)
+        assert "95 % Wilson interval" in text
+        assert "maximum-likelihood mean of a beta distribution" in text
+
+
+def test_units_without_a_grid_have_no_sparsity() -> None:
+    study = replace(find_study("two-layer/operations").only(["Linear", "NAU"]), seeds=2)
+    records = [
+        {"id": run.id, "solved": True, "solved_at": 1000, "sparsity": 1e-6 * (1 + run.seed)} for _, run in study.runs()
+    ]
+    by_row = {entry.row: entry.sparsity for entry in summarise(study, records)}
+    assert by_row["NAU"] is not None
+    assert by_row["Linear"] is None
+
+
+def test_markdown_keeps_hostile_names_in_their_cell() -> None:
+    study = find_study("single-module/mul").only(["NMU"], ["U[1,2)"])
+    (cell,) = study.cells
+    named = replace(study, cells=(replace(cell, row="a|b<script>"),))
+    entry = replace(entries(study)[0], row="a|b<script>")
+    head = markdown_tables(named, [entry]).splitlines()[2]
+    assert head == "|  | a&#124;b&lt;script> |"
