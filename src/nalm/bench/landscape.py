@@ -43,7 +43,7 @@ class Landscape:
 
     Args:
         predict: the output for tensors of first and second weights of one shape.
-        optima: weights at which the error is zero and that are worth a mark.
+        optima: the weights to be learned, for a mark; a constant ε in a logarithm leaves an error even there.
     """
 
     title: str
@@ -51,8 +51,8 @@ class Landscape:
     target: float
     first: tuple[float, float] = (-1, 1)
     second: tuple[float, float] = (-1, 1)
-    labels: tuple[str, str] = ("first layer", "second layer")
-    optima: tuple[tuple[float, float], ...] = ()
+    labels: tuple[str, str] = ("weight of the first layer", "weight of the second layer")
+    optima: tuple[tuple[float, float], ...] = ((1.0, 1.0), (-1.0, 1.0))  # of two layers: the sums, or both negative
 
     def error(self, first: Tensor, second: Tensor) -> Tensor:
         """The squared error, elementwise."""

@@ -13,10 +13,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
+from nalm.bench.landscape import LANDSCAPES, Starts
 from nalm.bench.results.stats import Interval, gamma_mean, wilson
 from nalm.bench.show import figures
-from nalm.bench.show.figures import COLOURS, MARKERS, Point, save, three_panel, trajectory
+from nalm.bench.show.drawings import draw_landscapes, draw_path, draw_starts, draw_surfaces
+from nalm.bench.show.figures import Point, colour_and_marker, save, three_panel, trajectory
+from nalm.bench.studies import studies
 
 matplotlib = pytest.importorskip("matplotlib")
 
@@ -100,9 +104,54 @@ def test_a_unit_keeps_its_look_whoever_else_is_shown() -> None:
     assert [text.get_text() for text in alone.legends[0].get_texts()] == ["sNMU"]
 
 
-def test_sixty_three_units_look_different() -> None:
-    looks = {(COLOURS[n % len(COLOURS)], MARKERS[n % len(MARKERS)]) for n in range(63)}
-    assert len(looks) == 63
+def test_neither_colours_nor_markers_repeat_within_a_figure() -> None:
+    most = max(len(study.rows) for study in studies().values())
+    looks = [colour_and_marker(number) for number in range(most + 8)]  # and eight units of one's own
+    assert len({colour for colour, _ in looks}) == len(looks)
+    assert len({marker for _, marker in looks}) == len(looks)
+    names = [f"unit {number}" for number in range(len(looks))]
+    figure = three_panel([Point(name, "U[1,2)", wilson(1, 2)) for name in names], ["U[1,2)"], names)
+    handles = figure.legends[0].legend_handles
+    assert len({handle.get_color() for handle in handles}) == len(looks)
+    assert len({str(handle.get_marker()) for handle in handles}) == len(looks)
+    assert len({colour_and_marker(number) for number in range(500)}) == 500
+
+
+@pytest.mark.parametrize("name", LANDSCAPES)
+def test_landscapes_mark_their_optima_and_name_their_axes(name: str) -> None:
+    landscape = LANDSCAPES[name]
+    panel, bar = draw_landscapes([landscape], count=11).axes
+    assert panel.get_xlabel()
+    assert panel.get_ylabel()
+    assert bar.get_ylabel() == "squared error"
+    stars = [(float(line.get_xdata()[0]), float(line.get_ydata()[0])) for line in panel.get_lines()]
+    assert stars == list(landscape.optima)
+    assert stars
+    first, second = (torch.tensor(values, dtype=torch.float64) for values in zip(*stars, strict=True))
+    # the constant inside a logarithm leaves an error there: (2.2 + ε)(6 + ε) instead of 13.2
+    epsilon = {"nac-1e-07": 1e-7, "nac-0.1": 0.1, "nac-1": 1.0, "real-npu": 1e-5}.get(name, 0.0)
+    expected = ((2.2 + epsilon) * (6 + epsilon) - 13.2) ** 2
+    np.testing.assert_allclose(landscape.error(first, second), expected, atol=1e-9)
+
+
+def test_starts_say_what_their_colours_mean() -> None:
+    grid = np.stack(np.meshgrid([0.0, 1.0], [0.0, 1.0], indexing="ij"), -1)
+    figure = draw_starts({"NMU": Starts(grid, np.ones_like(grid))})
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["not solved", "solved"]
+    assert (1.0, 1.0) in markers(figure.axes[0])
+
+
+def test_surfaces_have_a_scale_and_named_axes() -> None:
+    rows = {"+": {"true": lambda x: x.sum(1), "MLP": lambda x: x[:, 0]}}
+    first, second, bar = draw_surfaces(rows, (-1, 1), (-2, 2)).axes
+    assert first.get_xlabel() == second.get_xlabel() == "a"
+    assert first.get_ylabel() == "b"
+    assert bar.get_ylim() == (-4, 4)
+
+
+def test_every_line_of_a_path_has_its_colour() -> None:
+    (axes,) = draw_path(np.arange(3.0), {"W": np.zeros((3, 10, 10))}).axes
+    assert len({str(line.get_color()) for line in axes.get_lines()}) == 100
 
 
 def test_published_values_are_hollow() -> None:

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 import torch
-from typer.testing import CliRunner
 
 from nalm.bench.engine.train import Options, train
 from nalm.bench.results.summary import summarise
@@ -16,8 +15,8 @@ from nalm.bench.show.tables import markdown_tables
 from nalm.bench.studies import find_study, studies
 from nalm.bench.study import Study
 from nalm.bench.tasks.arithmetic import RANGES
-from nalm.cli import app
 from nalm.units.scaling import ScaledNMU
+from tests.cli.commands import works
 
 CHAPTERS = ("division", "losses", "motivation", "multiplication", "scaling")
 NAMES = [name for name in studies() if name.partition("/")[0] in CHAPTERS]
@@ -78,14 +77,12 @@ def test_published_numbers_stand_in_cells_that_exist(name: str) -> None:
 )
 def test_the_command_line_runs_shows_and_draws(name: str, unit: str, column: str, tmp_path: Path) -> None:
     store, picture = tmp_path / "runs.db", tmp_path / "figure.svg"
-    chosen = ["--unit", unit, "--range", column, "--quick", "--seeds", "1", "--store", str(store)]
-    runner = CliRunner()
-    done = runner.invoke(app, ["run", name, *chosen, "--threads", "1"], catch_exceptions=False)
-    assert "1 runs trained" in done.output
-    shown = runner.invoke(app, ["show", name, *chosen, "--markdown"], catch_exceptions=False)
-    assert unit in shown.output
-    assert column in shown.output
-    runner.invoke(app, ["figure", name, *chosen, "--output", str(picture)], catch_exceptions=False)
+    chosen = ("--unit", unit, "--range", column, "--quick", "--seeds", 1, "--store", store)
+    assert "1 runs trained" in works("run", name, *chosen, "--threads", 1)
+    shown = works("show", name, *chosen, "--markdown")
+    assert unit in shown
+    assert column in shown
+    works("figure", name, *chosen, "--output", picture)
     assert picture.exists()
 
 

@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from typer.testing import CliRunner
 
 from nalm.bench.engine.train import Options, train
 from nalm.bench.landscape import LANDSCAPES, PAIR_OPTIMA, SAMPLE_TARGET, find_landscape, from_every_start, weight_path
@@ -15,9 +14,9 @@ from nalm.bench.method import Descent
 from nalm.bench.run import Run, single
 from nalm.bench.show.drawings import draw_errors, draw_lines, draw_surfaces
 from nalm.bench.tasks.arithmetic import RANGES, SingleModule
-from nalm.cli import app
 from nalm.core.recipe import Recipe
 from nalm.units.baselines import MLP
+from tests.cli.commands import works
 
 
 def numbers(*values: float) -> list[torch.Tensor]:
@@ -90,14 +89,10 @@ def test_a_perceptron_of_width_four_can_add_and_subtract_exactly(sign: int) -> N
 
 
 def test_the_commands_draw(tmp_path: Path) -> None:
-    runner = CliRunner()
     pictures = [tmp_path / f"{name}.png" for name in ("landscape", "starts", "weights")]
-    runner.invoke(app, ["landscape", "nmu-pair", "nmu", "-o", str(pictures[0])], catch_exceptions=False)
-    words = ["starts", "--steps", "5", "--count", "3", "-o", str(pictures[1])]
-    said = runner.invoke(app, words, catch_exceptions=False)
-    assert "of 9 starts end at (1, 1)" in said.output
-    words = ["weights", "division/uniform", "-u", "NMRU", "-r", "U[1,2)", "--quick", "-o", str(pictures[2])]
-    runner.invoke(app, words, catch_exceptions=False)
+    works("landscape", "nmu-pair", "nmu", "-o", pictures[0])
+    assert "of 9 starts end at (1, 1)" in works("starts", "--steps", 5, "--count", 3, "-o", pictures[1])
+    works("weights", "division/uniform", "-u", "NMRU", "-r", "U[1,2)", "--quick", "-o", pictures[2])
     assert all(picture.stat().st_size > 1000 for picture in pictures)
 
 
@@ -106,7 +101,7 @@ def test_other_drawings_have_a_panel_per_part() -> None:
         return np.asarray(points.prod(-1))
 
     surfaces = draw_surfaces({"×": {"true": product, "learned": product}}, (1, 2), (2, 6))
-    assert [axes.get_title() for axes in surfaces.axes] == ["× true", "× learned"]
+    assert [axes.get_title() for axes in surfaces.axes] == ["× true", "× learned", ""]
     errors = draw_errors({"NMU": {"U[1,2)": [1e-9, 1e-3]}}, {"U[1,2)": 1e-7})
     assert errors.axes[0].get_yscale() == "log"
     lines = draw_lines({"1/a": {"NRU": {0.1: 1.0, 1.0: 0.5}}, "a/b": {"NRU": {0.1: 1.0}}}, "c", "error")

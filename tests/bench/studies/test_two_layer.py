@@ -6,7 +6,6 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import torch
-from typer.testing import CliRunner
 
 from nalm.bench import task as tasks_module
 from nalm.bench.distribution import Uniform
@@ -19,7 +18,7 @@ from nalm.bench.studies import find_study, two_layer, two_layer_sweeps
 from nalm.bench.study import Study
 from nalm.bench.tasks.arithmetic import OPERATIONS, RANGES
 from nalm.bench.tasks.two_layer import FourInputs, TwoLayer
-from nalm.cli import app
+from tests.cli.commands import works
 
 ONE_TWO = RANGES["U[1,2)"]
 STUDIES = {study.name: study for module in (two_layer, two_layer_sweeps) for study in module.STUDIES}
@@ -158,9 +157,7 @@ def test_every_study_runs_and_shows_its_published_numbers(name, monkeypatch):
 def test_a_taste_on_the_command_line(tmp_path):
     def nalm(command, *words):
         store = ("--store", str(tmp_path / "runs.db"))
-        result = CliRunner().invoke(app, [command, "two-layer/static", "--quick", "--unit", "NMU", *store, *words])
-        assert result.exit_code == 0, result.output
-        return result.output
+        return works(command, "two-layer/static", "--quick", "--unit", "NMU", *store, *words)
 
     assert "5 runs, 0 already kept" in nalm("run")
     assert "5 runs, 5 already kept" in nalm("run")

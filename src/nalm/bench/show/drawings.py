@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nalm.bench.landscape import Floats, Landscape, Starts
-from nalm.bench.show.figures import COLOURS, GREY, MARKERS, WIDTH, _style
+from nalm.bench.show.figures import COLOURS, GREY, WIDTH, _style, colour_and_marker
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -63,7 +63,7 @@ def draw_landscapes(landscapes: Sequence[Landscape], count: int = 201) -> Figure
                 first, second, shown, norm=LogNorm(FLOOR, CUT), cmap="viridis_r", shading="nearest", rasterized=True
             )
             for optimum in landscape.optima:
-                axes.plot(*optimum, "*", color=COLOURS[1], ms=9, mec="white", mew=0.5)
+                _star(axes, optimum)
             axes.set(title=landscape.title, xlabel=landscape.labels[0], ylabel=landscape.labels[1])
             axes.title.set_fontsize(8)
         for axes in panels[len(landscapes) :]:
@@ -72,9 +72,17 @@ def draw_landscapes(landscapes: Sequence[Landscape], count: int = 201) -> Figure
         return figure
 
 
+def _star(axes: Axes, optimum: tuple[float, float]) -> None:
+    """The mark of a place without error; it may lie on the edge of the panel."""
+    axes.plot(*optimum, "*", color=COLOURS[1], ms=9, mec="white", mew=0.5, clip_on=False, zorder=3)
+
+
 def draw_starts(starts: Mapping[str, Starts]) -> Figure:
-    """From which starts training finds (1, 1): blue squares did, orange ones did not; arrows lead to where it ended."""
+    """From which starts training finds (1, 1), the star; arrows point to where it ended."""
     from matplotlib.colors import ListedColormap
+    from matplotlib.patches import Patch
+
+    looks = {"not solved": "#f5d5bf", "solved": "#cfe3f1"}
 
     with _style():
         figure, panels = _figure(1, len(starts), 3.0)
@@ -84,15 +92,18 @@ def draw_starts(starts: Mapping[str, Starts]) -> Figure:
                 solved.T,
                 origin="lower",
                 extent=(-0.025, 1.025, -0.025, 1.025),
-                cmap=ListedColormap(["#f5d5bf", "#cfe3f1"]),
+                cmap=ListedColormap(list(looks.values())),
                 vmin=0,
                 vmax=1,
             )
             start, move = result.before[::2, ::2], (result.after - result.before)[::2, ::2]
             arrows = (start[..., 0], start[..., 1], move[..., 0], move[..., 1])
             axes.quiver(*arrows, angles="xy", scale_units="xy", scale=4, width=0.004, color=GREY)
+            _star(axes, (1.0, 1.0))
             axes.set(title=f"{label}: {solved.mean():.0%} of starts solved", xlabel="start of w₁", ylabel="start of w₂")
             axes.title.set_fontsize(8)
+        patches = [Patch(color=colour, label=name) for name, colour in looks.items()]
+        figure.legend(handles=patches, loc="outside lower center", ncols=2, frameon=False)
         return figure
 
 
@@ -105,14 +116,21 @@ def draw_path(steps: Floats, values: Mapping[str, Floats], title: str = "") -> F
         panels = list(figure.subplots(len(values), 1, sharex=True, squeeze=False).flat)
         for axes, (name, series) in zip(panels, values.items(), strict=True):
             flat = series.reshape(len(steps), -1)
-            for index in range(flat.shape[1]):
-                axes.plot(steps, flat[:, index], color=COLOURS[index % len(COLOURS)])
+            for line, colour in zip(flat.T, _colours(flat.shape[1]), strict=True):
+                axes.plot(steps, line, color=colour)
             axes.set_ylabel(name)
             axes.grid(axis="y", color="#dddddd", lw=0.5)
         panels[-1].set_xlabel("Training step")
         panels[-1].xaxis.set_major_formatter("{x:,.0f}")
         panels[0].set_title(title, fontsize=9)
         return figure
+
+
+def _colours(count: int) -> Sequence[Any]:
+    """So many different colours; more than the palette has come from a rainbow."""
+    from matplotlib import colormaps
+
+    return COLOURS[:count] if count <= len(COLOURS) else list(colormaps["turbo"](np.linspace(0, 1, count)))
 
 
 def draw_surfaces(
@@ -133,7 +151,7 @@ def draw_surfaces(
             low, high = _span(next(iter(row.values())), test)
             for axes, (label, function) in zip(panels[place * columns :], row.items(), strict=False):
                 height = np.clip(function(points).reshape(first.shape), low, high)
-                axes.contourf(first, second, height, levels=np.linspace(low, high, 21), cmap="viridis")
+                image = axes.contourf(first, second, height, levels=np.linspace(low, high, 21), cmap="viridis")
                 for box, style in ((train, "-"), (test, "--")):
                     axes.plot(
                         *np.array([[box[i], box[j]] for i, j in ((0, 0), (0, 1), (1, 1), (1, 0), (0, 0))]).T,
@@ -144,6 +162,10 @@ def draw_surfaces(
                 axes.set_aspect("equal")
                 axes.tick_params(labelsize=5)
                 axes.set_title(f"{operation} {label}", fontsize=7)
+                axes.set_xlabel("a", fontsize=6, labelpad=1)
+                axes.set_ylabel("b", fontsize=6, labelpad=1)
+            bar = figure.colorbar(image, ax=panels[place * columns : (place + 1) * columns], aspect=12)
+            bar.ax.tick_params(labelsize=5)
         return figure
 
 
@@ -166,7 +188,7 @@ def draw_errors(
             offset = (number - (len(groups) - 1) / 2) * 0.8 / len(groups)
             x = [columns.index(c) + offset for c, errors in by_column.items() for _ in errors]
             y = [max(e, 1e-16) for errors in by_column.values() for e in errors]
-            colour, marker = COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]
+            colour, marker = colour_and_marker(number)
             axes.plot(x, y, ls="", ms=2.5, mew=0, label=group, color=colour, marker=marker)
         for place, limit in enumerate(limits.values()):
             axes.hlines(limit, place - 0.45, place + 0.45, color="black", lw=1)
@@ -183,9 +205,8 @@ def draw_lines(panels: Mapping[str, Mapping[str, Mapping[float, float]]], xlabel
         figure, axes_list = _figure(1, len(panels), 2.6)
         for axes, (title, lines) in zip(axes_list, panels.items(), strict=True):
             for number, (label, line) in enumerate(lines.items()):
-                axes.plot(
-                    list(line), list(line.values()), marker=MARKERS[number], ms=3, color=COLOURS[number], label=label
-                )
+                colour, marker = colour_and_marker(number)
+                axes.plot(list(line), list(line.values()), marker=marker, ms=3, color=colour, label=label)
             axes.set(xscale="log", yscale="log", xlabel=xlabel, title=title)
             axes.title.set_fontsize(8)
         axes_list[0].set_ylabel(ylabel)

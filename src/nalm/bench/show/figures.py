@@ -26,9 +26,20 @@ if TYPE_CHECKING:
 
 WIDTH = 6.75  # inches: the text width of a two-column page
 # Okabe and Ito's palette, told apart by colour-blind readers; its yellow is left out because it fades on white paper.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
-# As many as share no divisor with the colours: 63 units look different, and neighbours differ in print without colour.
-MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
+# From the eighth on each colour is the one of a 6 x 6 x 6 cube, of at most 78 % lightness, that is farthest in CIELAB
+# from all before it: the nearest two of the 24 are 26 units apart, where 2 can just be told.
+COLOURS = (
+    *("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000"),
+    *("#0000FF", "#00CC00", "#FF33FF", "#000066", "#FF0066", "#660000", "#0066FF", "#666600", "#666666"),
+    *("#990099", "#99CC66", "#003300", "#CC9966", "#FF0000", "#330033", "#9999FF", "#FF66CC"),
+)
+Marker = str | tuple[int, int, int]
+# Neighbours differ in print without colour. A triple is a star of so many points; the order keeps like shapes apart.
+MARKERS: tuple[Marker, ...] = (
+    *("o", "s", "^", "D", "v", "P", "X", "<", ">"),
+    *("*", "p", (4, 1, 0), "d", "h", (3, 1, 0), "8", (4, 1, 45), (5, 0, 180), (6, 1, 0), "H", (3, 1, 180)),
+    *((8, 1, 0), (7, 0, 0)),
+)
 GREY, PALE = "#555555", "#dddddd"
 _HOLLOW: dict[str, Any] = {"ms": 7, "mfc": "none", "mew": 0.7}
 
@@ -73,9 +84,14 @@ def points(entries: Iterable[Entry]) -> list[Point]:
     ]
 
 
+def colour_and_marker(number: int) -> tuple[str, Marker]:
+    """The look of the `number`-th thing in a figure. The first 23 share neither colour nor marker."""
+    return COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]
+
+
 class _Look(NamedTuple):
     colour: str
-    marker: str
+    marker: Marker
     offset: float
 
 
@@ -108,7 +124,7 @@ def three_panel(
             _interval(solved_at, x, point.solved_at, look)
             _interval(sparsity, x, point.sparsity, look)
             if point.published is not None:
-                success.plot(x, point.published, look.marker, mec=look.colour, clip_on=False, **_HOLLOW)
+                success.plot(x, point.published, ls="", marker=look.marker, mec=look.colour, clip_on=False, **_HOLLOW)
         _success_axis(success)
         _magnitude_axis(solved_at, [x for point in table for x in point.solved_at or ()], "Solved at step", steps=True)
         _magnitude_axis(sparsity, [x for point in table for x in point.sparsity or ()], "Sparsity error")
@@ -135,7 +151,8 @@ def trajectory(curves: Mapping[str, ArrayLike], threshold: float | None = None, 
     with _style():
         figure, (errors, sparsity) = _panels(WIDTH / 2, 3.6, (2, 1))
         for number, array in enumerate(arrays.values()):
-            colour, runs = COLOURS[number % len(COLOURS)], array.reshape(-1, *array.shape[-2:])
+            colour, _ = colour_and_marker(number)
+            runs = array.reshape(-1, *array.shape[-2:])
             _lines(errors, runs[..., 0], runs[..., 1], colour, "--")
             _lines(errors, runs[..., 0], runs[..., 2], colour, "-")
             _lines(sparsity, runs[..., 0], runs[..., 3], colour, "-")
@@ -146,7 +163,9 @@ def trajectory(curves: Mapping[str, ArrayLike], threshold: float | None = None, 
         _magnitude_axis(sparsity, everything[:, 3], "Sparsity error")
         sparsity.set_xlabel("Training step")
         sparsity.xaxis.set_major_formatter("{x:,.0f}")
-        entries = {label: {"color": COLOURS[n % len(COLOURS)]} for n, label in enumerate(arrays)}
+        entries: dict[str, dict[str, Any]] = {
+            label: {"color": colour_and_marker(n)[0]} for n, label in enumerate(arrays)
+        }
         styles = [("validation", "--"), ("test", "-"), ("threshold", ":")][: 2 + len(limit)]
         _legend(figure, entries | {name: {"color": GREY, "ls": style} for name, style in styles}, title)
         return figure
@@ -181,7 +200,7 @@ def _looks(units: Sequence[str], present: set[str]) -> dict[str, _Look]:
     shown = [number for number, unit in enumerate(units) if unit in present]
     offsets = (np.arange(len(shown)) - (len(shown) - 1) / 2) * 0.84 / len(shown)
     return {
-        units[number]: _Look(COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)], float(offset))
+        units[number]: _Look(*colour_and_marker(number), float(offset))
         for number, offset in zip(shown, offsets, strict=True)
     }
 
@@ -189,7 +208,9 @@ def _looks(units: Sequence[str], present: set[str]) -> dict[str, _Look]:
 def _interval(axes: Axes, x: float, interval: Interval | None, look: _Look) -> None:
     if interval is not None:  # what is nan is not drawn
         axes.vlines(x, interval.low, interval.high, colors=look.colour)
-        axes.plot(x, interval.estimate, look.marker, color=look.colour, ms=4, mew=0, clip_on=False, zorder=3)
+        axes.plot(
+            x, interval.estimate, ls="", marker=look.marker, color=look.colour, ms=4, mew=0, clip_on=False, zorder=3
+        )
 
 
 def _lines(axes: Axes, steps: NDArray[np.float64], values: NDArray[np.float64], colour: str, style: str) -> None:
