@@ -7,7 +7,7 @@ from typing import Any
 
 import typer
 
-from nalm.cli import app
+from nalm.cli.app import app
 from pages.markdown import markdown_table
 
 
