@@ -13,6 +13,7 @@ from torch import Tensor
 import nalm
 from nalm.core.uniforms import supplied
 from nalm.core.unit import Unit
+from nalm.core.weight import IDENTITY
 from tests.docs.playground import load_build, load_data, needs_node, run_engine
 
 pytestmark = needs_node
@@ -37,13 +38,16 @@ def set_raw(unit: Unit, numbers: Tensor) -> None:
 
 
 def random_raw(unit: Unit) -> Tensor:
-    """Weights anywhere they may be; those a clamp keeps in their box also outside of it."""
+    """Weights anywhere they may be; those a clamp keeps in their box also outside of it, squashed ones also far out."""
     parts = []
     for _, weight, part in build.declarations(unit):
         for raw in weight.raw(part):
-            low, high = weight.box or (-1.5, 1.5)
+            squashed = weight.link is not IDENTITY
+            low, high = weight.box or ((-4, 4) if squashed else (-1.5, 1.5))
             wide = 0.0 if weight.projection else 0.3
             parts.append((low - wide) + (high - low + 2 * wide) * torch.rand(raw.numel(), dtype=torch.float64))
+            if squashed:
+                parts[-1][-1] = 21.0  # beyond 20 the iNALU's penalty ends
     return torch.cat(parts)
 
 
@@ -129,6 +133,18 @@ def test_error_gradient_and_steps_of_adam(name: str) -> None:
         assert have["gradient"] == pytest.approx(want["gradient"], rel=1e-7, abs=1e-10)
         assert have["p"] == pytest.approx(want["p"], rel=1e-9, abs=1e-11)
     assert got["steps"][-1]["p"] != got["steps"][0]["p"]
+
+
+def test_projection_puts_back_the_same_weights() -> None:
+    cases = []
+    for name in NAMES:
+        unit = getattr(nalm, name)(2, 1).double()
+        cases.append((name, (3 * torch.randn(build.flat(unit).numel(), dtype=torch.float64)).tolist()))
+    script = "say(given.map(([name, p]) => [...unit(name).project(Float64Array.from(p))]));"
+    for (name, raw), got in zip(cases, run_engine(script, cases), strict=True):
+        unit = getattr(nalm, name)(2, 1).double()
+        set_raw(unit, torch.tensor(raw, dtype=torch.float64))
+        assert got == build.flat(unit.project_()).tolist(), name
 
 
 # -- what weights mean ---------------------------------------------------------------------------------------------
