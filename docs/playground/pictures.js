@@ -231,18 +231,23 @@ const Pictures = (() => {
     axes(context, f, view, view, names, look, px, py);
     context.textAlign = "center";
     context.textBaseline = "middle";
-    for (const [text, a] of [["−1", -0.75], ["1", 0.75]]) {
+    for (const [text, a] of [["−1", -0.55], ["1", 0.55]]) {
       context.fillStyle = "#ffffff";
-      context.fillText(text, px(a * view[1]), py(0.8 * view[1]));
+      context.fillText(text, px(a * view[1]), py(0.6 * view[1]));
     }
     for (const { place, label: text } of dots) {
       const [x, y] = [px(place[0]), py(place[1])];
       context.beginPath();
       context.arc(x, y, 6, 0, 7);
       cased(context, "#ffffff", 2.5);
+      const right = x > (f.left + f.right) / 2;
+      const [tx, ty] = [x + (right ? -12 : 12), Math.max(y, f.top + 9)];
+      context.textAlign = right ? "right" : "left";
+      context.strokeStyle = "#ffffff";
+      context.lineWidth = 3;
+      context.strokeText(text, tx, ty);
       context.fillStyle = "#0b1038";
-      context.textAlign = x > (f.left + f.right) / 2 ? "right" : "left";
-      context.fillText(text, x + (x > (f.left + f.right) / 2 ? -12 : 12), y);
+      context.fillText(text, tx, ty);
     }
   }
 
