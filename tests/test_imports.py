@@ -57,11 +57,11 @@ LADDERS = {
         "drawings",
     ],
     "nalm.bench.studies": [
-        "composition division hillspace logic mnist motivation single_module two_layer",
+        "composition division hillspace lessons logic mnist motivation single_module two_layer",
         "division_ablations losses multiplication scaling two_layer_sweeps",
     ],
     "nalm.bench.tasks": [
-        "arithmetic hillspace logic table",
+        "arithmetic hillspace lessons logic table",
         "composition division two_layer",
     ],
     "nalm.bench.vision": [
@@ -164,7 +164,7 @@ LADDERS = {
         "cohort",
     ],
     "nalm.units": [
-        "nac straight_through",
+        "activations nac straight_through",
         "nau",
         "classic gated inalu nlrl npu nsr scaling snmu",
         "baselines division hillspace",

@@ -73,6 +73,8 @@ VARIANTS: dict[str, Make] = {
     "ScaledNMU learned": partial(unit, catalogue()["ScaledNMU"], before=(1, 2), after=(3, 0.5), learn=True),
     "SNMU batch noise": partial(unit, nalm.SNMU, noise="batch"),
     "NPU straight-through": partial(unit, nalm.NPU, weights={"g": replace(nalm.NPU.g, keep="straight-through")}),
+    **{f"Dense {name}": partial(unit, baselines.Dense, activation=name) for name in ("selu", "hard shrink")},
+    "MLP softplus": partial(unit, baselines.MLP, hidden=(4,), activation="softplus"),
     "NMU clamped": partial(unit, nalm.NMU, weights={"W": replace(nalm.NMU.W, keep="clamp")}),
 }
 STACKS: dict[str, Make] = {

@@ -1,4 +1,4 @@
-"""The numbers of the papers (spec: modules 1.1-1.27, training tables), written down apart from the code that uses them.
+"""The numbers of the papers, written down apart from the code that uses them.
 
 A recipe is data that no equation checks: a slip of a power of ten trains, and trains worse.
 """
@@ -32,7 +32,7 @@ PUBLISHED = {
     **dict.fromkeys(("NSRChoice", "RecurrentNSR", "NSRCount"), PLAIN),
     **dict.fromkeys(HILL, PLAIN | {"rate": 0.1, "steps": 10_000, "batch": 64}),
     **dict.fromkeys(("NAC", "MulNAC", "MulNACSigmoid", "NALU", "GNALU", "NLRL", "NSR", "ProductUnit"), PLAIN),
-    **dict.fromkeys(("Quadratic", "Linear", "ReLU", "ReLU6", "MLP", "LSTM"), PLAIN),
+    **dict.fromkeys(("Quadratic", "Linear", "ReLU", "ReLU6", "Dense", "MLP", "LSTM"), PLAIN),
     **{name: PLAIN | {"penalties": {"to_grid": RAMP}} for name in ("NMU", "SNMU", "ScaledNMU")},
     "NAU": PLAIN | {"penalties": {"to_grid": RAMP | {"to": 0.01}}},
     "MulNACLinear": PLAIN | {"steps": 5_000_000, "penalties": {"to_grid": LONG_RAMP}},
@@ -95,6 +95,7 @@ STARTS = {
     "FrozenSelector.mask_hat": (0, 0),
     **{f"{unit}.g_hat": (0, 0) for unit in ("MixedNAUNMU", "MixedNAURealNPU")},
     "NPU.W_im": (0, 0),
+    **{f"Dense.{raw}": (-(0.1**0.5), 0.1**0.5) for raw in "Wb"},
     **{f"{unit}.W{raw}": (0, 0) for unit in ("HillSum", "HillPower") for raw in ("_hat", "_gate")},
     **{f"HillCircle.{raw}": (0, 0) for raw in ("s_hat", "s_gate", "p_hat", "p_gate")},
     **{f"HillAngles.{raw}": (0, 0) for raw in ("s_hat", "s_gate", "d_hat", "d_gate")},

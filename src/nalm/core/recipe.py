@@ -133,7 +133,7 @@ class Restart:
     validate: int = 1_000
 
 
-Loss = Literal["mse", "pcc", "mape"]
+Loss = Literal["mse", "pcc", "mape", "huber"]
 
 
 @dataclass(frozen=True)

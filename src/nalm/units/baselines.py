@@ -15,9 +15,11 @@ from nalm.core.scalar import Scalar, dot, relu, sigmoid, tanh
 from nalm.core.start import Fan, constant, glorot_bound, uniform_within
 from nalm.core.unit import Unit
 from nalm.core.weight import Weight, free
+from nalm.units.activations import ACTIVATIONS
 from nalm.units.classic import ProductUnit as ProductUnit
 from nalm.units.classic import Quadratic as Quadratic
 
+NAMES = f"one of {', '.join(ACTIVATIONS)}"
 MADSEN = "Baseline of Madsen and Johansen, Neural Arithmetic Units, ICLR 2020"
 
 
@@ -108,11 +110,41 @@ class ReLU6(Unit):
         return [relu(v, 6.0) for v in _affine(self, x)]
 
 
-class MLP(Layers):
-    r"""A multilayer perceptron with rectifiers.
+def _dense_bound(fan: Fan) -> float:
+    return 1 / math.sqrt(fan.inputs)
 
-    Formula: $y = L_n(\ldots \max(L_1(x), 0) \ldots)$ with affine layers L.
-    Reads as: nested maxima with decimals.
+
+class Dense(Unit):
+    r"""A dense layer with any activation, started as PyTorch starts a linear layer.
+
+    Formula: $y = f(W x + b)$ with the function f that `activation` names.
+    Reads as: a nested function with decimals.
+    Trained as: Adam 1e-3; W and b start at U[-1/sqrt(in), 1/sqrt(in)).
+    Paper: the layer of the perceptrons of Trask et al. 2018, figure 1.
+
+    >>> import torch
+    >>> Dense(3, 1, activation="elu")(torch.ones(5, 3)).shape
+    torch.Size([5, 1])
+    """
+
+    paper = "Baseline of Trask et al., Neural Arithmetic Logic Units, NeurIPS 2018"
+    operations = "baseline"
+    activation = Option("tanh", "the function of the sum", NAMES, ACTIVATIONS.__contains__)
+    W = free("out in", uniform_within(_dense_bound))
+    b = free("out", uniform_within(_dense_bound))
+
+    def compute(self, x: Tensor) -> Tensor:
+        return ACTIVATIONS[self.activation].tensor(self.W @ x + self.b.unsqueeze(-1))
+
+    def formula(self, x: Sequence[Scalar]) -> list[Scalar]:
+        return [ACTIVATIONS[self.activation].scalar(v) for v in _affine(self, x)]
+
+
+class MLP(Layers):
+    r"""A multilayer perceptron, with rectifiers unless `activation` names another function.
+
+    Formula: $y = L_n(\ldots f(L_1(x)) \ldots)$ with affine layers L.
+    Reads as: nested maxima (or another function) with decimals.
     Trained as: Adam 1e-3. `hidden` lists the widths, by default one hidden layer of 100.
     Paper: baseline of Mistry et al. 2022 (widths 1 and 100) and of Mistry's thesis, chapter 7 (six layers of 16).
 
@@ -124,11 +156,18 @@ class MLP(Layers):
     paper = "Baseline of Mistry et al. 2022"
     operations = "baseline"
     hidden = Option[Sequence[int]]((100,), "the widths of the hidden layers")
+    activation = Option("relu", "the hidden layers' function", NAMES, ACTIVATIONS.__contains__)
 
     def assemble(self, weights: Mapping[str, Weight]) -> None:
         widths = [self.in_features, *self.hidden]
-        rectified = [ReLU(a, b, self.runs) for a, b in pairwise(widths)]
-        self.stack([*rectified, Linear(widths[-1], self.out_features, self.runs)])
+        self.stack(
+            [*(self._hidden(a, b) for a, b in pairwise(widths)), Linear(widths[-1], self.out_features, self.runs)]
+        )
+
+    def _hidden(self, inputs: int, outputs: int) -> Unit:
+        if self.activation == "relu":
+            return ReLU(inputs, outputs, self.runs)
+        return Dense(inputs, outputs, self.runs, activation=self.activation)
 
 
 class LSTM(Unit):

@@ -30,4 +30,10 @@ def mape(y: Tensor, t: Tensor) -> Tensor:
     return ((t - y) / t).abs().mean((-2, -1))
 
 
-LOSSES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {"mse": mse, "pcc": pcc, "mape": mape}
+def huber(y: Tensor, t: Tensor) -> Tensor:
+    """Smooth L1: half the square of differences below 1, the difference less a half above."""
+    size = (y - t).abs()
+    return torch.where(size < 1, 0.5 * size.square(), size - 0.5).mean((-2, -1))
+
+
+LOSSES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {"mse": mse, "pcc": pcc, "mape": mape, "huber": huber}

@@ -1,0 +1,127 @@
+"""First lessons: perceptrons on the identity, NAC and NALU on several operands, functions against random networks."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from nalm.bench.distribution import Uniform
+from nalm.bench.method import Descent
+from nalm.bench.run import Layer, Model, single
+from nalm.bench.study import Cell, Row, Study, cells_over
+from nalm.bench.task import Task
+from nalm.bench.tasks.lessons import Identity, Name, Operands, SumsOfFive
+from nalm.core.optimiser import RMSprop
+from nalm.core.recipe import Recipe, Restart
+from nalm.units.activations import ACTIVATIONS
+
+SEEDS = 10
+EVERY = 1_000
+REPORT = "a student report on NAC and NALU"
+TOLERANCE = "Right is an answer within 1 % of the target (0.01 near zero), our tolerance: no source states one."
+
+PERCEPTRONS: list[Row] = [
+    (single("MLP", 1, label=name, hidden=[8, 8, 8], activation=name), Recipe(RMSprop(0.01), steps=5_000, batch=64))
+    for name in ACTIVATIONS
+]
+IDENTITY = Study(
+    name="intro/identity",
+    title="Perceptrons learn y = x, and only where they were shown it",
+    reproduces=f"{REPORT} and Trask et al. 2018, figure 1",
+    cells=cells_over(
+        [*PERCEPTRONS, (single("NAC", 1), Recipe(RMSprop(0.01), steps=5_000, batch=64))],
+        {"(-5,5)": Identity(Uniform(-5, 5), Uniform(-20, 20))},
+        EVERY,
+    ),
+    seeds=SEEDS,
+    notes=(
+        "Three hidden layers of 8, trained on (-5,5), tested on (-20,20); solved: every answer is right.",
+        TOLERANCE,
+        "RMSprop 0.01 as in the public code; ours are 5,000 steps of 64 fresh samples (there 10,000 on eleven whole "
+        "numbers) and 10 seeds (there 100).",
+    ),
+)
+
+SLOW = Recipe(RMSprop(1e-2, decay=0.9), steps=20_000, loss="huber")
+RANGE = (Uniform(20, 40), Uniform(0, 60))
+
+
+def _restarted(recipe: Recipe) -> Recipe:
+    """Every 100 steps the weights are drawn anew if 2,000 notes of the loss show no progress above an error of 1 %."""
+    return replace(recipe, restart=Restart(check=100, memory=2_000, error=0.01, validate=500))
+
+
+SUMS: dict[str, Task] = {
+    **{f"sum of {n}": Operands(*RANGE, "sum", n) for n in (1, 2, 5, 10)},
+    **{f"difference of {n}": Operands(*RANGE, "alternating", n) for n in (2, 5, 10)},
+}
+WORDS: dict[Name, str] = {
+    "sum": "sum",
+    "alternating": "difference",
+    "product": "product",
+    "quotient": "quotient",
+}
+NALU_TASKS: dict[str, Task] = {
+    f"{word} of {n}": Operands(*RANGE, name, n) for name, word in WORDS.items() for n in (2, 5)
+}
+
+
+def _over(unit: str, recipe: Recipe, tasks: dict[str, Task], label: str) -> list[Cell]:
+    """A row of one unit, whose number of inputs differs between the columns."""
+    return [
+        Cell(label, column, single(unit, task.in_features, label=label), task, Descent(recipe), EVERY)
+        for column, task in tasks.items()
+    ]
+
+
+OPERANDS = Study(
+    name="intro/operands",
+    title="NAC and NALU on sums, differences, products and quotients of several operands",
+    reproduces=REPORT,
+    cells=(
+        *_over("NAC", SLOW, SUMS, "NAC"),
+        *_over("NALU", SLOW, NALU_TASKS, "NALU"),
+        *_over("NALU", _restarted(SLOW), NALU_TASKS, "NALU, redrawn"),
+    ),
+    seeds=SEEDS,
+    notes=(
+        "Trained on (20,40), tested on (0,60), smooth L1, RMSprop with decay 0.9; solved: every answer is right.",
+        TOLERANCE,
+        "Ours: rate 1e-2, 20,000 steps of 128. Redrawn: weights are drawn anew every 2,000 steps without progress.",
+    ),
+)
+
+
+def _two_layers(first: str, second: str, label: str) -> Model:
+    return Model(label, (Layer(first, 2, 2), Layer(second, 2, 1)))
+
+
+FUNCTIONS = Study(
+    name="intro/functions",
+    title="Function learning, normalised by what untrained networks reach",
+    reproduces=f"{REPORT} and Trask et al. 2018, table 1 (static)",
+    cells=cells_over(
+        [
+            (model, Recipe(RMSprop(0.01), steps=10_000))
+            for model in (
+                _two_layers("ReLU6", "Linear", "ReLU6"),
+                _two_layers("Linear", "Linear", "none"),
+                _two_layers("NAC", "NAC", "NAC"),
+                _two_layers("NALU", "NALU", "NALU"),
+            )
+        ],
+        {
+            "a+b": Operands(SumsOfFive(5, 10), SumsOfFive(5, 10), "sum"),
+            "a-b": Operands(SumsOfFive(5, 10), SumsOfFive(5, 10), "alternating"),
+            "a*b": Operands(SumsOfFive(5, 10), SumsOfFive(5, 10), "product"),
+            "a/b": Operands(SumsOfFive(5, 10), SumsOfFive(5, 10), "quotient"),
+        },
+        EVERY,
+    ),
+    seeds=SEEDS,
+    notes=(
+        "Two layers, two hidden units, RMSprop 0.01; ours are 10,000 steps (there 100,000) and fresh samples.",
+        TOLERANCE,
+    ),
+)
+
+STUDIES = (IDENTITY, OPERANDS, FUNCTIONS)

@@ -1,0 +1,67 @@
+"""First lessons: operations by hand, the tolerance, and the smooth loss against PyTorch's."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+
+from nalm.bench.distribution import Uniform
+from nalm.bench.engine.losses import huber
+from nalm.bench.tasks.lessons import Identity, Operands, SumsOfFive, share_off
+
+RANGE = (Uniform(20, 40), Uniform(0, 60))
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("sum", 9.0),
+        ("alternating", 2 - 3 + 4),
+        ("product", 24.0),
+        ("quotient", 2 / 12),
+        ("root", 3.0),
+        ("square", 81.0),
+    ],
+)
+def test_operations(name: str, expected: float) -> None:
+    task = Operands(*RANGE, name, 3)  # type: ignore[arg-type]
+    assert float(task.formula([2.0, 3.0, 4.0], 0)[0]) == pytest.approx(expected)
+    x = torch.tensor([[2.0], [3.0], [4.0]])
+    assert float(task.target(x, torch.zeros(0))) == pytest.approx(expected)
+
+
+def test_one_percent_is_right_and_more_is_not() -> None:
+    t = torch.tensor([[100.0, 100.0, 0.001, 0.001]])
+    assert share_off(t + torch.tensor([0.9, 1.1, 0.009, 0.011]), t).item() == 0.5
+    assert Operands(*RANGE).threshold() < 1e-8
+    assert Operands(*RANGE).measures(t + 1, t)["mae"].item() == pytest.approx(1.0)
+
+
+def test_errors_of_the_identity_by_place() -> None:
+    task = Identity(Uniform(-5, 5), Uniform(-20, 20))
+    t = torch.tensor([[-20.0, -10.5, 0.0, 5.5, 19.5, 12.5]])
+    y = t + torch.tensor([[1.0, 2.0, 3.0, 4.0, 2.0, 100.0]])
+    assert {k: v.item() for k, v in task.measures(y, t).items()} == {
+        "error_at_0": 3.0,
+        "error_at_5": 4.0,
+        "error_at_10": 2.0,
+        "error_at_15": 0.0,
+        "error_at_20": 1.5,
+    }
+    assert task.target(t, torch.zeros(0)) is t
+    assert task.error(y, t).item() == 1.0
+
+
+def test_sums_of_five_crowd_around_their_mean() -> None:
+    u = (torch.arange(10_000) + 0.5) / 10_000
+    x = SumsOfFive(5, 10).quantile(u.unsqueeze(0), SumsOfFive(5, 10).numbers(1).float())
+    assert x.mean().item() == pytest.approx(37.5, abs=0.01)
+    assert x.std().item() == pytest.approx(5 * math.sqrt(5 / 12), rel=0.01)
+
+
+def test_smooth_loss() -> None:
+    y, t = torch.randn(2, 1, 50) * 2, torch.zeros(2, 1, 50)
+    expected = torch.stack([torch.nn.functional.smooth_l1_loss(a, b) for a, b in zip(y, t, strict=True)])
+    torch.testing.assert_close(huber(y, t), expected)

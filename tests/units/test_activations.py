@@ -1,0 +1,23 @@
+"""Every activation is the same function on tensors and on scalars."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from nalm.units.activations import ACTIVATIONS
+from nalm.units.baselines import MLP, Dense, ReLU
+
+
+@pytest.mark.parametrize("name", ACTIVATIONS)
+def test_tensors_and_scalars_agree(name: str) -> None:
+    x = torch.linspace(-8, 8, 161, dtype=torch.float64) + 0.013
+    scalars = torch.tensor([float(ACTIVATIONS[name].scalar(v)) for v in x.tolist()], dtype=torch.float64)
+    torch.testing.assert_close(ACTIVATIONS[name].tensor(x), scalars, rtol=1e-12, atol=1e-12)
+
+
+def test_a_perceptron_of_rectifiers_is_what_it_was() -> None:
+    assert [type(layer) for layer in MLP(2, 1, hidden=(3, 4)).layers[:-1]] == [ReLU, ReLU]
+    assert [type(layer) for layer in MLP(2, 1, hidden=(3,), activation="elu").layers[:-1]] == [Dense]
+    with pytest.raises(ValueError, match="activation is 'gelu'; it needs one of relu, sigmoid"):
+        MLP(2, 1, activation="gelu")
