@@ -73,6 +73,7 @@ LADDERS = {
         "learners measures models",
         "method tasks",
         "training",
+        "speed",
     ],
     "nalm.cli": [
         "options screen writing",

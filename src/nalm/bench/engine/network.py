@@ -20,7 +20,7 @@ from nalm.bench.vision.training import Training
 
 EXACT = 1e-5  # a unit is exact if, given the true digits, no result is further off: float32 keeps seven digits
 SLICE = 25  # steps between two looks at the clock: seconds, even at the published batch on one core
-IN_TRAINING = ("seconds", "digit_rounded", "result_rounded")  # what the curve of a run keeps beside its errors
+IN_TRAINING = ("seconds", "digit_rounded", "result_rounded")  # what is kept of each evaluation beside its errors
 
 
 def train_group(group: Sequence[Run], store: Store | None, options: Options) -> list[dict[str, Any]]:
@@ -68,7 +68,9 @@ def _record(training: Training) -> dict[str, Any]:
     known = {"step", "weights", "seconds"}
     numbers = {name: value for name, value in chosen.items() if isinstance(value, float) and name not in known}
     texts = {name: json.dumps(value) for name, value in chosen.items() if isinstance(value, list | dict)}
-    texts["path"] = json.dumps([[r["step"], r["weights"]] for r in records])
+    texts["path"] = json.dumps(
+        [{name: r[name] for name in ("step", *IN_TRAINING, "weights") if name in r} for r in records]
+    )
     curve = [*CURVE_COLUMNS, *(name for name in IN_TRAINING if name in chosen)]
     return {
         **numbers,

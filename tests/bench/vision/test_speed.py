@@ -1,0 +1,39 @@
+"""The plain loop that training is measured against learns the same thing; ratios are for `nalm speed mnist` to say."""
+
+from __future__ import annotations
+
+import torch
+from torch.utils.data import DataLoader
+
+from nalm.bench.vision.heads import ExactProduct
+from nalm.bench.vision.networks import PairNetwork
+from nalm.bench.vision.speed import PlainNetwork, PlainPairs, Rates, plain_steps
+from nalm.bench.vision.tasks import DigitPairs, PairProblem
+
+
+def problem() -> PairProblem:
+    return PairProblem(DigitPairs(samples=1), 0, "cpu")
+
+
+def test_both_ways_show_the_same_pairs() -> None:
+    own = problem()
+    images, targets = next(iter(DataLoader(PlainPairs(own.train), 16)))
+    expected = own.batch(torch.arange(16), 0)
+    assert torch.equal(images, expected[0])
+    assert torch.equal(targets, expected[1])
+
+
+def test_both_networks_have_the_same_parameters() -> None:
+    plain, ours = PlainNetwork(), PairNetwork(ExactProduct(2, 1))
+    assert [p.shape for p in plain.parameters()] == [p.shape for p in ours.parameters()]
+    assert plain(torch.rand(3, 2, 28, 28)).shape == (3, 1)
+
+
+def test_the_plain_loop_goes_on_without_end() -> None:
+    steps = plain_steps(problem().train)  # 90 pairs: one batch per epoch
+    for _ in range(2):
+        next(steps)
+
+
+def test_a_ratio_is_ours_to_plain() -> None:
+    assert Rates(plain=500.0, ours=1000.0).ratio == 2
