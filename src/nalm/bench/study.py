@@ -95,6 +95,11 @@ class Study:
         """All runs, cell by cell."""
         return ((cell, cell.run(seed, self.name)) for cell in self.cells for seed in range(self.seeds))
 
+    @property
+    def hint(self) -> str:
+        """One line that who runs it for the first time may be glad of."""
+        return ""
+
     def solved(self, record: Mapping[str, Any], column: str, records: Sequence[Mapping[str, Any]]) -> bool:
         """Whether a run counts as solved in a column; `records` are all that is known of the study."""
         return bool(record["solved"])

@@ -88,11 +88,12 @@ class Selection:
         """The study with the selection applied."""
         from nalm.bench.studies import find_study
 
-        study = find_study(self.study).only(self.units, _ranges(self.range or []))
-        if self.recipe:
-            study = study.trained(self.recipe)
+        study = find_study(self.study)
         if self.data:
             study = study.of_data(self.data)
+        study = study.only(self.units, _ranges(self.range or []))
+        if self.recipe:
+            study = study.trained(self.recipe)
         if self.quick:
             study = study.quick()
         if self.epochs:

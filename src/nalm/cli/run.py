@@ -60,6 +60,8 @@ def run(
         missing = set(kept.missing([r.id for r in runs]))
         todo = [r for r in runs if r.id in missing]
         out.say(f"{study.name}: {study.title}. {len(runs)} runs, {len(runs) - len(todo)} already kept.")
+        if study.hint:
+            out.say(study.hint)
         options = Options(engine=engine.value, device=device, threads=cores)
         try:
             done = _train(todo, kept, options, cluster)

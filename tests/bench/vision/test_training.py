@@ -208,17 +208,14 @@ def test_the_table_of_eligible_digits_is_right() -> None:
 
 def test_records_progress_and_store(tmp_path: Path) -> None:
     heard: list[Progress] = []
-    said: list[str] = []
     run = tiny_run("NMU", steps=5)
     with Store(tmp_path / "runs.db") as store:
-        options = Options(progress=heard.append, say=said.append)
-        (record,) = train([run], store, options)
+        (record,) = train([run], store, Options(progress=heard.append))
         (kept,) = store.records()
         curve = store.curve(run.id)
     assert [p.step for p in heard] == [0, 2, 4, 5]
     assert sum(p.advanced for p in heard) == 5
     assert "digits read" in heard[-1].note
-    assert "--data mnist" in said[0]
     assert kept["digit_rounded"] == record["digit_rounded"]
     assert (kept["engine"], kept["recipe"], kept["range"]) == ("network", "published", "digits")
     assert kept["solved"] is False

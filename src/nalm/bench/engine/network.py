@@ -30,8 +30,6 @@ def train_group(group: Sequence[Run], store: Store | None, options: Options) -> 
 
 def train_network(run: Run, checkpoint: Checkpoint, options: Options) -> dict[str, Any]:
     """One run to its end, measured every `run.every` steps and at its end."""
-    if run.task.range == "digits":
-        options.say("These are the 1,797 digits bundled with scikit-learn; real MNIST (11 MB to load): --data mnist")
     training = Training(run, options.device)
     if content := checkpoint.load():
         training.load(content)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from statistics import fmean, stdev
 from typing import Any
+
+import numpy as np
 
 from nalm.bench.results import stats
 from nalm.bench.results.stats import Interval, Paired
@@ -70,9 +71,9 @@ def _entry(study: Study, cell: Cell, records: list[Record], known: list[Record])
 
 def mean_of(records: Iterable[Record], name: str) -> Interval:
     """The mean of a column with one standard error to either side, as the papers show accuracies."""
-    values = [float("nan") if r.get(name) is None else float(r[name]) for r in records]
-    centre = fmean(values)
-    error = stdev(values) / len(values) ** 0.5 if len(values) > 1 else 0.0
+    values = np.asarray([np.nan if r.get(name) is None else r[name] for r in records], np.float64)
+    centre = float(values.mean())
+    error = float(values.std(ddof=1)) / len(values) ** 0.5 if len(values) > 1 else 0.0
     return Interval(centre, centre - error, centre + error)
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from statistics import mean, median, stdev
 from typing import Any
 
@@ -29,16 +29,25 @@ class ImageStudy(Study):
     """A study on images. Its data and its length can be chosen.
 
     Args:
+        on: the cells of the published scale on a source of digits.
+        pattern: the row whose training a unit of your own gets.
         quick_epochs, quick_batch, quick_seeds: what a taste is made of.
     """
 
+    on: Callable[[str], tuple[Cell, ...]] = field(default=lambda _: (), compare=False, repr=False)
+    pattern: str = "NMU"
     quick_epochs: int = 4
     quick_batch: int = 32
     quick_seeds: int = 2
 
+    @property
+    def hint(self) -> str:
+        bundled = any(_task(c).data == "digits" for c in self.cells)
+        return "Digits: the 1,797 of scikit-learn; for MNIST (11 MB to load): --data mnist" if bundled else ""
+
     def of_data(self, data: str) -> ImageStudy:
-        """The same on other digits."""
-        return replace(self, cells=tuple(replace(c, task=replace(_task(c), data=data)) for c in self.cells))
+        """The published scale on other digits, all rows and columns."""
+        return replace(self, cells=self.on(data))
 
     def for_epochs(self, epochs: int) -> ImageStudy:
         """The same for another number of epochs; see `NetworkDescent.scaled` for what becomes of ramps."""
@@ -49,6 +58,11 @@ class ImageStudy(Study):
         small = [replace(c, task=_task(c).small(), method=_method(c).with_batch(self.quick_batch)) for c in self.cells]
         cells = tuple(self._shortened(c, self.quick_epochs) for c in small)
         return replace(self, cells=cells, seeds=min(self.seeds, self.quick_seeds))
+
+    def _with_unit(self, reference: str) -> Study:
+        model = head(reference, reference.rpartition(":")[2])
+        own = [replace(c, row=model.label, model=model) for c in self.cells if c.row == self.pattern]
+        return replace(self, cells=(*self.cells, *own))
 
     def _shortened(self, c: Cell, epochs: int) -> Cell:
         steps = epochs * _task(c).epoch(_method(c).batch)
@@ -147,17 +161,31 @@ def descent(
     return NetworkDescent(Recipe(steps=EPOCHS * epoch, batch=batch, penalties=penalties, clip=Clip(norm=clip)), decay)
 
 
+def product_cells(data: str) -> tuple[Cell, ...]:
+    """Pairs side by side."""
+    task = DigitPairs(data)
+    return grid(pair_rows(task, 128), {PAIRS: task}, every=task.epoch(128))
+
+
+def colour_cells(data: str) -> tuple[Cell, ...]:
+    """Moved digits as colours."""
+    task = ColourPairs(data)
+    starts: dict[str, ImageTask] = {"identity start": task, "published start": replace(task, identity=False)}
+    return grid(pair_rows(task, 256), starts, every=task.epoch(256))
+
+
 def pair_rows(task: ImageTask, batch: int) -> list[Row]:
     """The published heads of products, and the NMU by the rule."""
     plain, pulled = descent(task, batch), descent(task, batch, pull=100)
     return [(MUL, plain), (FC, plain), (NMU, pulled), (SNMU, pulled), (SNMU_BATCH, pulled), rule(NMU, pulled)]
 
 
-def division_rows(task: ImageTask, batch: int = 128) -> list[Row]:
+def division_cells(data: str) -> tuple[Cell, ...]:
     """The published heads of quotients, and the NRU by the rule."""
+    task, batch = DigitPairs(data, "div"), 128
     pulled = descent(task, batch, pull=2)
     nru = head("NRU")
-    return [
+    rows = [
         (DIV, descent(task, batch)),
         (head("MLP", hidden=(256, 256)), descent(task, batch, decay=1e-3)),
         (head("ModifiedRealNPU", "Real NPU mod."), pulled),
@@ -165,6 +193,7 @@ def division_rows(task: ImageTask, batch: int = 128) -> list[Row]:
         (head("NMRU"), descent(task, batch, pull=2, clip=1.0)),
         rule(nru, pulled),
     ]
+    return grid(rows, {PAIRS: task}, every=task.epoch(batch))
 
 
 ACCURACIES = ("result_exact", "result_rounded", "digit_rounded")
@@ -172,7 +201,8 @@ PRODUCT = ImageStudy(
     name="mnist/product",
     title="Product of two digits",
     reproduces="Mistry et al. 2022, figure 8a",
-    cells=grid(pair_rows(DigitPairs(), 128), {PAIRS: DigitPairs()}, every=DigitPairs().epoch(128)),
+    cells=product_cells("digits"),
+    on=product_cells,
     seeds=10,
     measured=ACCURACIES,
     published={
@@ -181,12 +211,13 @@ PRODUCT = ImageStudy(
     },
     notes=("Success: the unit is exact, given the true digits.", "A seed is a fold: its test pairs are never trained."),
 )
-QUOTIENT_TASK = DigitPairs(name="div")
 DIVISION = ImageStudy(
     name="mnist/division",
     title="Quotient of two digits",
     reproduces="Mistry 2023, table 5.5",
-    cells=grid(division_rows(QUOTIENT_TASK), {PAIRS: QUOTIENT_TASK}, every=QUOTIENT_TASK.epoch(128)),
+    cells=division_cells("digits"),
+    on=division_cells,
+    pattern="NRU",
     seeds=10,
     measured=("result_rounded", "digit_rounded"),
     published={
@@ -211,11 +242,8 @@ COLOUR = ImageStudy(
     name="mnist/colour",
     title="Product of two moved digits in two colours",
     reproduces="Mistry et al. 2022, figure 8b",
-    cells=grid(
-        pair_rows(ColourPairs(), 256),
-        {"identity start": ColourPairs(), "published start": ColourPairs(identity=False)},
-        every=ColourPairs().epoch(256),
-    ),
+    cells=colour_cells("digits"),
+    on=colour_cells,
     seeds=3,
     measured=("result_rounded", "first_digit", "second_digit"),
     published={
@@ -238,11 +266,12 @@ COLOUR = ImageStudy(
 
 def sequence_descent(task: DigitSequences, pull: float = 10.0, idle: float = 0.0) -> NetworkDescent:
     """Adam 1e-3 on the squared error of all results on the way, batches of 64; the pull rises in steps 10,000 to
-    100,000, the input penalty R_z (`idle`) is constant."""
+    100,000 of MNIST (later half of the run on fewer digits), the input penalty R_z (`idle`) is constant."""
     penalties: dict[str, Schedule] = {"to_grid": Ramp(pull, 10_000, 100_000)} if pull else {}
     if idle:
         penalties["input"] = Constant(idle)
-    return NetworkDescent(Recipe(steps=EPOCHS * task.epoch(64), batch=64, penalties=penalties))
+    steps = EPOCHS * task.epoch(64)
+    return NetworkDescent(Recipe(steps=steps, batch=64, penalties=penalties)).scaled(steps)
 
 
 def sequence_cells(rows: Iterable[Row], task: DigitSequences) -> tuple[Cell, ...]:
@@ -250,9 +279,9 @@ def sequence_cells(rows: Iterable[Row], task: DigitSequences) -> tuple[Cell, ...
     return grid(rows, {str(length): task for length in task.lengths}, every=5 * task.epoch(64))
 
 
-def product_cells() -> tuple[Cell, ...]:
+def sequence_product_cells(data: str) -> tuple[Cell, ...]:
     """Products; cells of NALU and LSTM start at 0, as published, with which no product can be right at first."""
-    task = DigitSequences()
+    task = DigitSequences(data)
     plain, penalised = sequence_descent(task), sequence_descent(task, idle=1.0)
     none = sequence_descent(task, pull=0.0)
     rows: list[Row] = [
@@ -272,9 +301,9 @@ def product_cells() -> tuple[Cell, ...]:
     return sequence_cells(rows, task)
 
 
-def sum_cells() -> tuple[Cell, ...]:
+def sequence_sum_cells(data: str) -> tuple[Cell, ...]:
     """Sums."""
-    task = DigitSequences(name="add", length=10, lengths=SUM_LENGTHS)
+    task = DigitSequences(data, "add", length=10, lengths=SUM_LENGTHS)
     plain, penalised = sequence_descent(task), sequence_descent(task, idle=1.0)
     none, only_penalised = sequence_descent(task, pull=0.0), sequence_descent(task, pull=0.0, idle=1.0)
     rows: list[Row] = [
@@ -317,7 +346,8 @@ SEQUENCE = SequenceStudy(
     name="mnist/sequence",
     title="Product of sequences of digits",
     reproduces="Madsen and Johansen 2020, figures 4 and 14; Mistry et al. 2022, figure 9",
-    cells=product_cells(),
+    cells=sequence_product_cells("digits"),
+    on=sequence_product_cells,
     seeds=10,
     published=by_length(
         {
@@ -338,7 +368,9 @@ SUM = SequenceStudy(
     name="mnist/sum",
     title="Sum of sequences of digits",
     reproduces="Madsen and Johansen 2020, figures 4, 13 and 15",
-    cells=sum_cells(),
+    cells=sequence_sum_cells("digits"),
+    on=sequence_sum_cells,
+    pattern="NAU",
     seeds=10,
     published=by_length(
         {
