@@ -19,7 +19,7 @@ from nalm.bench.studies.mnist import FAILED, REFERENCE, SequenceStudy, threshold
 from nalm.bench.study import Study
 from nalm.bench.vision.method import NetworkDescent, NetworkRule
 from nalm.bench.vision.tasks import ColourPairs, DigitPairs, DigitSequences
-from nalm.cli import app
+from nalm.cli.app import app
 from nalm.core.recipe import Constant, Ramp
 
 NAMES = ("product", "division", "colour", "sequence", "sum")
