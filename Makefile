@@ -20,9 +20,11 @@ lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
-docs: $(READY)  ## the pages that are generated from the code
+docs: $(READY)  ## the documentation site, with the pages that are generated from the code: site/index.html
 	$(BIN)/python docs/generate_units.py
 	$(BIN)/python docs/playground/build.py
+	$(BIN)/zensical build --strict
+	@echo "Open site/index.html in a browser."
 
 results: $(READY)  ## the results pages, from the committed tables in results/
 	$(BIN)/python -m pages.build
