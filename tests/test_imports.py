@@ -33,7 +33,7 @@ LADDERS = {
         "method task",
         "run tasks",
         "study vision",
-        "results studies",
+        "changes own results studies",
         "engine",
         "landscape speed",
         "show",

@@ -7,7 +7,8 @@ import hashlib
 import importlib.util
 import pkgutil
 import sys
-from collections.abc import Iterable, Iterator
+import traceback
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -43,10 +44,32 @@ def from_file(reference: str) -> Any:
     path = Path(path_text)
     if not path.is_file():
         raise ValueError(f"{reference}: there is no file {path_text!r}; write path/to/file.py:ClassName.")
-    names = vars(_executed(path.resolve(), path.read_bytes()))
+    try:
+        names = vars(_executed(path.resolve(), path.read_bytes()))
+    except (Exception, SystemExit) as error:  # whatever the file does when it is executed
+        raise ValueError(f"{reference}: executing {path_text} failed with {_told(error, path)}") from error
+    own = [other for other, value in names.items() if not other.startswith("_") and _defined_there(value, names)]
     if name not in names:
-        raise ValueError(f"{reference}: {path_text} defines no {name!r}. {nearest(name, names)}")
+        raise ValueError(
+            f"{reference}: {path_text} defines no {name!r}. {nearest(name, own) if own else 'It is empty.'}"
+        )
     return names[name]
+
+
+def _told(error: BaseException, path: Path) -> str:
+    """What was raised, and at which line of the user's file."""
+    lines = [
+        frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path.resolve())
+    ]
+    line = lines[-1] if lines else getattr(error, "lineno", None)
+    return f"{type(error).__name__}{f' in line {line}' if line else ''}: {error}"
+
+
+def _defined_there(value: Any, names: Mapping[str, Any]) -> bool:
+    """Whether a file defines a value itself: classes know their module, other things count unless they are modules."""
+    if isinstance(value, type) or callable(value):
+        return getattr(value, "__module__", None) == names.get("__name__")
+    return not isinstance(value, ModuleType)
 
 
 @cache
@@ -58,6 +81,11 @@ def _executed(path: Path, text: bytes) -> ModuleType:
     if spec is None or spec.loader is None:
         raise ValueError(f"{path} is not a Python file.")
     module = importlib.util.module_from_spec(spec)
+    module.__text_hash__ = hashlib.sha256(text).hexdigest()  # type: ignore[attr-defined]
     sys.modules[module_name] = module
-    spec.loader.exec_module(module)
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[module_name]
+        raise
     return module

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,7 +16,11 @@ def plain(value: Any) -> Any:
     """
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = [f for f in dataclasses.fields(value) if f.compare and getattr(value, f.name) != _default(f)]
-        return {"kind": type(value).__name__, **{f.name: plain(getattr(value, f.name)) for f in fields}}
+        return {
+            "kind": type(value).__name__,
+            **_text_of(value),
+            **{f.name: plain(getattr(value, f.name)) for f in fields},
+        }
     if isinstance(value, Mapping):
         return {str(k): plain(v) for k, v in value.items()}
     if isinstance(value, (list, tuple)):
@@ -23,6 +28,12 @@ def plain(value: Any) -> Any:
     if isinstance(value, float) and value.is_integer():
         return int(value)  # 1 and 1.0 are the same number, so they name the same run
     return value
+
+
+def _text_of(value: object) -> dict[str, str]:
+    """The hash of the user's file that defines a class, so that an edited task is a new run; see `find.from_file`."""
+    text = getattr(sys.modules.get(type(value).__module__), "__text_hash__", None)
+    return {} if text is None else {"text": text}
 
 
 def _default(f: dataclasses.Field[Any]) -> Any:

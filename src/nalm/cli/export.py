@@ -9,7 +9,7 @@ import typer
 
 from nalm.cli.options import DEFAULT_STORE, TABLES
 from nalm.cli.screen import out
-from nalm.cli.writing import Force, check_new_file, new_file
+from nalm.cli.writing import Force, check_file, write_file
 
 BULKY = ("run", "weights", "details", "created_at", "study", "recipe")
 ENDINGS = (*TABLES, ".parquet")
@@ -25,14 +25,20 @@ def export(
 ) -> None:
     """Write all finished runs of a store to a table."""
     endings = TABLES if compact else ENDINGS
-    check_new_file(output, force, endings, [store])
+    check_file(output, force, endings, [store])
     from nalm.bench.results.store import Store, write_table
 
-    with Store(store, readonly=True) as kept, new_file(output, force, endings, [store]) as file:
+    count = 0
+
+    def write(file: Path) -> None:
+        nonlocal count
         if compact:
-            rows = [{name: cell for name, cell in row.items() if name not in BULKY} for row in kept.records()]
-            write_table(file, rows)
-            count = len(rows)
+            records = [{name: cell for name, cell in row.items() if name not in BULKY} for row in kept.records()]
+            write_table(file, records)
+            count = len(records)
         else:
             count = kept.export(file)
+
+    with Store(store, readonly=True) as kept:
+        write_file(output, write, force, endings, [store])
     out.say(f"{count} runs written to {output}.")

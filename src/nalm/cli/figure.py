@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from nalm.cli.options import FIGURES, Figure, Selection, takes_selection
 from nalm.cli.screen import out
-from nalm.cli.writing import Force, check_new_file, new_file
+from nalm.cli.writing import Force, check_file, write_file
 
 
 @takes_selection
 def figure(selection: Selection, output: Figure, force: Force = False) -> None:
     """Draw the field's figure of a study: success, steps to solve and sparsity error per range."""
-    check_new_file(output, force, FIGURES, [selection.store])
+    check_file(output, force, FIGURES, [selection.store])
     from nalm.bench.show.figures import points, save, three_panel
 
     study = selection.chosen()
     entries = selection.entries(study)
     drawn = three_panel(points(entries), study.columns, study.rows, title=study.title)
-    with new_file(output, force, FIGURES, [selection.store]) as file:
-        save(drawn, file)
+    write_file(output, partial(save, drawn), force, FIGURES, [selection.store])
     out.say(f"{output} written.")

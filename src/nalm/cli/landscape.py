@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -9,7 +10,7 @@ import typer
 
 from nalm.cli.options import FIGURES, Figure
 from nalm.cli.screen import out
-from nalm.cli.writing import Force, check_new_file, new_file
+from nalm.cli.writing import Force, check_file, write_file
 
 
 def landscape(
@@ -24,12 +25,11 @@ def landscape(
     force: Force = False,
 ) -> None:
     """Draw published loss surfaces: the squared error over two weights."""
-    check_new_file(output, force, FIGURES)
+    check_file(output, force, FIGURES)
     from nalm.bench.landscape import LANDSCAPES, find_landscape
     from nalm.bench.show.drawings import draw_landscapes
     from nalm.bench.show.figures import save
 
     drawn = draw_landscapes([find_landscape(name) for name in names or LANDSCAPES])
-    with new_file(output, force, FIGURES) as file:
-        save(drawn, file)
+    write_file(output, partial(save, drawn), force, FIGURES)
     out.say(f"{output} written.")

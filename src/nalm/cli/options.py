@@ -38,7 +38,8 @@ class Selection:
     study: Annotated[
         str,
         typer.Argument(
-            help="A study as `nalm list` names it, for example single-module/mul.",
+            help="A study as `nalm list` names it, for example single-module/mul, or one of your own: "
+            "`my_study.py:STUDY`, or `my_task.py:MyTask` with --unit.",
             autocompletion=study_names,
         ),
     ]
@@ -67,6 +68,18 @@ class Selection:
             "--recipe", help="Only rows trained this way: published, lgn (local Gauss-Newton rule) or solver."
         ),
     ] = None
+    steps: Annotated[
+        int | None,
+        typer.Option("--steps", min=1, max=10**9, help="Train so many steps; schedules keep their place."),
+    ] = None
+    rate: Annotated[float | None, typer.Option("--rate", help="Another learning rate than the recipe's.")] = None
+    batch: Annotated[
+        int | None, typer.Option("--batch", min=1, max=10**6, help="Another batch size than the recipe's.")
+    ] = None
+    ranges: Annotated[
+        list[str] | None,
+        typer.Option("--ranges", help="Other ranges than the study's, to train and to test on: 'U[1,2):U[2,6)'."),
+    ] = None
     data: Annotated[
         str | None,
         typer.Option("--data", help="Images to use: digits (bundled, by default) or mnist (11 MB to load)."),
@@ -86,12 +99,12 @@ class Selection:
 
     def chosen(self) -> Study:
         """The study with the selection applied."""
-        from nalm.bench.studies import find_study
+        from nalm.bench.changes import Changes
 
-        study = find_study(self.study)
+        study, rows = self._found()
         if self.data:
             study = study.of_data(self.data)
-        study = study.only(self.units, _ranges(self.range or []))
+        study = study.only(rows, _ranges(self.range or []))
         if self.recipe:
             study = study.trained(self.recipe)
         if self.quick:
@@ -100,7 +113,20 @@ class Selection:
             study = study.for_epochs(self.epochs)
         if self.retire:
             study = study.retiring()
+        study = Changes(self.steps, self.rate, self.batch, _ranges(self.ranges or [])).applied(study)
         return replace(study, seeds=self.seeds) if self.seeds else study
+
+    def _found(self) -> tuple[Study, list[str]]:
+        """The study of the catalogue or of a user's file, and the rows to choose from it."""
+        if ":" not in self.study:
+            from nalm.bench.studies import find_study
+
+            return find_study(self.study), self.units
+        from nalm.bench.own import study_from_file
+
+        study = study_from_file(self.study, self.units)
+        made_for_units = study.name == self.study  # of a task: it has exactly the units asked for
+        return study, [] if made_for_units else self.units
 
     def rows(self, study: Study) -> list[dict[str, Any]]:
         """The study's finished runs, from the store or the table."""

@@ -49,12 +49,16 @@ def run(
     import torch
 
     from nalm.bench.engine.options import Options
+    from nalm.bench.own import check_model
     from nalm.bench.results.store import Store
 
     _check_device(device)
     cores = threads or os.cpu_count() or 1
     torch.set_num_threads(cores)
     study = selection.chosen()
+    for model, task in {cell.row: (cell.model, cell.task) for cell in study.cells}.values():
+        if any(":" in layer.unit for layer in model.layers):
+            check_model(model, task)
     runs = list({r.id: r for _, r in study.runs()}.values())  # cells may share runs
     with Store(selection.store) as kept:
         missing = set(kept.missing([r.id for r in runs]))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nalm.cli.screen import out, print_json, problems, styled
-from nalm.cli.writing import Force, check_new_file, new_file
+from nalm.cli.writing import Force, check_file, write_file
 
 if TYPE_CHECKING:
     from nalm.solver.solution import Solution
@@ -33,7 +33,7 @@ def solve(
     """Find the exact formula behind a table of numbers, or say that there is none in the shapes known."""
     for file, endings in ((export, PYTHON), (onnx, ONNX)):
         if file is not None:
-            check_new_file(file, force, endings, [data])
+            check_file(file, force, endings, [data])
     from nalm.solver.data.files import read_table
     from nalm.solver.formula.onnx_graph import write_onnx
     from nalm.solver.show import as_record, candidate_table, python_function
@@ -50,11 +50,11 @@ def solve(
             report=lambda shape: status.update(styled(f"trying: {shape}", "")),
         )
     if export is not None:
-        with new_file(export, force, PYTHON, [data]) as file:
-            file.write_text(python_function(solution), encoding="utf-8")
+        source = python_function(solution)
+        write_file(export, lambda file: file.write_text(source, encoding="utf-8"), force, PYTHON, [data])
     if onnx is not None:
-        with new_file(onnx, force, ONNX, [data]) as file:
-            write_onnx(solution.chosen.formula, len(solution.names), file)
+        formula, inputs = solution.chosen.formula, len(solution.names)
+        write_file(onnx, lambda file: write_onnx(formula, inputs, file), force, ONNX, [data])
     if as_json:
         print_json(as_record(solution, target))
         return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -9,7 +10,7 @@ import typer
 
 from nalm.cli.options import FIGURES, Figure
 from nalm.cli.screen import out
-from nalm.cli.writing import Force, check_new_file, new_file
+from nalm.cli.writing import Force, check_file, write_file
 
 
 def starts(
@@ -19,7 +20,7 @@ def starts(
     force: Force = False,
 ) -> None:
     """Draw from which starts an NMU and an sNMU learn -2 times -1.8."""
-    check_new_file(output, force, FIGURES)
+    check_file(output, force, FIGURES)
     from nalm.bench.landscape import from_every_start
     from nalm.bench.show.drawings import draw_starts
     from nalm.bench.show.figures import save
@@ -28,8 +29,7 @@ def starts(
         "NMU": from_every_start(steps=steps, count=count),
         "sNMU": from_every_start((1.0, 5.0), steps=steps, count=count),
     }
-    with new_file(output, force, FIGURES) as file:
-        save(draw_starts(results), file)
+    write_file(output, partial(save, draw_starts(results)), force, FIGURES)
     for label, result in results.items():
         out.say(f"{label}: {result.solved.mean():.0%} of {count**2} starts end at (1, 1).")
     out.say(f"{output} written.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -9,7 +10,7 @@ import typer
 
 from nalm.cli.options import FIGURES, Figure, Selection, takes_selection
 from nalm.cli.screen import out
-from nalm.cli.writing import Force, check_new_file, new_file
+from nalm.cli.writing import Force, check_file, write_file
 
 LARGEST_SEED = 2**32 - 1  # of numpy's generator, which the published tasks draw operands with
 
@@ -22,7 +23,7 @@ def weights(
     force: Force = False,
 ) -> None:
     """Train one run of a study again, --unit A --range 'U[1,2)', and draw the path of its weights."""
-    check_new_file(output, force, FIGURES)
+    check_file(output, force, FIGURES)
     from nalm.bench.landscape import weight_path
     from nalm.bench.show.drawings import draw_path
     from nalm.bench.show.figures import save
@@ -32,6 +33,6 @@ def weights(
         raise ValueError(f"weights draws one run, these words mean {len(study.cells)}: give one --unit and one --range")
     (cell,) = study.cells
     steps, values = weight_path(cell.run(seed))
-    with new_file(output, force, FIGURES) as file:
-        save(draw_path(steps, values, f"{cell.row}, {cell.column}, seed {seed}"), file)
+    drawn = draw_path(steps, values, f"{cell.row}, {cell.column}, seed {seed}")
+    write_file(output, partial(save, drawn), force, FIGURES)
     out.say(f"{output} written.")

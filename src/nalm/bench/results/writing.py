@@ -30,7 +30,8 @@ def write_safely(
     target = Path(path)
     check_target(target, force=force, inputs=inputs)
     target = target.resolve()  # a link stays a link: what it points to is replaced
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.{secrets.token_hex(4)}")
+    # it ends alike, because the ending decides the format
+    temporary = target.with_name(f".{os.getpid()}.{secrets.token_hex(4)}.{target.name}")
     try:
         write(temporary)
         with temporary.open("rb") as file:
