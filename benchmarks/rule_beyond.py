@@ -52,6 +52,7 @@ def learn(problem: Problem, part: tuple[float, float] | None) -> Row:
     unit = problem.make(len(seeds))
     unit.reset_parameters(seeds)
     optimiser = LocalGaussNewton(unit)
+    units = [one.unit for one in optimiser.units]
 
     def evaluate(x: Tensor, t: Tensor) -> tuple[Tensor, Tensor]:
         output = problem.view(unit.compute(x)).mT
@@ -63,7 +64,7 @@ def learn(problem: Problem, part: tuple[float, float] | None) -> Row:
         x = torch.where(u < 0.5, -1.0, 1.0) if part is None else part[0] + (part[1] - part[0]) * u
         target = problem.target(x)
         loss = optimiser.step(evaluate, x, target)
-        whole = torch.stack([track.snapped.all(-1) for track in optimiser.tracks]).all(0)
+        whole = torch.stack([one.sparsity() for one in units]).amax(0) == 0
         good = whole & (loss <= SMALL * target.square().mean((-2, -1)))
         first = [(f or step + 1) if g else None for f, g in zip(first, good.tolist(), strict=True)]
         if all(first):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from statistics import median
 from typing import Any
 
@@ -17,11 +19,65 @@ from nalm.bench.tasks.arithmetic import SingleModule
 from nalm.bench.tasks.division import Division
 from nalm.core.uniforms import Stream, uniforms
 from nalm.core.unit import Unit
-from nalm.training.rule import Settings
-from nalm.training.rule.cohort import train_cohort
+from nalm.training.rule import LocalGaussNewton, Settings
 
 BATCH = 128
 TEST = 2_000
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What became of a cohort.
+
+    Attributes:
+        steps: how many each run has made.
+        marks: what `evaluate` said, with the step at which it was asked.
+        seconds: of training, without evaluation.
+    """
+
+    steps: int
+    marks: list[tuple[int, Tensor]]
+    seconds: float
+
+
+def train_cohort(
+    unit: Unit,
+    batch: Callable[[int], tuple[Tensor, Tensor]],
+    steps: int,
+    evaluate: Callable[[Unit], Tensor],
+    every: int = 50,
+    enough: Callable[[Tensor], bool] | None = None,
+    settings: Settings | None = None,
+) -> Trained:
+    """Train all runs of `unit` on the squared error, in place.
+
+    Args:
+        unit: built with `runs=(R,)`; its weights after the call are those the last mark was made with.
+        batch: the step to inputs `(R, in, samples)` and targets `(R, out, samples)`, a pure function of the step.
+        steps: how many.
+        evaluate: anything about the unit; asked at step 0, every `every` steps and at the end. It must not change it.
+        every: distance between two marks.
+        enough: stops early if it says so about a mark. Marks up to there are the same as without it.
+        settings: the numbers of the rule.
+    """
+    optimiser = LocalGaussNewton(unit, settings=settings)
+    marks: list[tuple[int, Tensor]] = []
+    seconds = 0.0
+    for step in range(steps + 1):
+        if step % every == 0 or step == steps:
+            with torch.no_grad():
+                marks.append((step, evaluate(unit)))
+            if step == steps or (enough is not None and enough(marks[-1][1])):
+                break
+        begin = time.perf_counter()
+        optimiser.step(partial(_squared_error, unit), *batch(step))
+        seconds += time.perf_counter() - begin
+    return Trained(marks[-1][0], marks, seconds)
+
+
+def _squared_error(unit: Unit, x: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+    output = unit.compute(x).mT
+    return output, (output - target.mT).square().mean((-2, -1))
 
 
 @dataclass(frozen=True)

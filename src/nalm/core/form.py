@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -17,17 +17,21 @@ from torch import Tensor
 from nalm.core.weight import IDENTITY, Weight, nearest
 
 LARGEST_LOG = 40.0  # the square of exp(40) is still a float32, so that a squared error is finite
+LARGEST_ERROR = 20.0  # half of it: a logarithm that is off by more (inputs near zero) says no more than that
 
 
-def write_weight(unit: Any, weight: Weight, value: Tensor) -> None:
-    """Store `value` in the raw parameters of a weight: exactly on its grid, to about 1e-7 elsewhere."""
+def write_weight(unit: Any, weight: Weight, value: Tensor, where: Tensor | None = None) -> None:
+    """Store `value` in the raw parameters of a weight: exactly on its grid, to about 1e-7 elsewhere.
+
+    `where` says which elements are stored; it is broadcast to the weight's shape. By default all.
+    """
     raw = weight.raw(unit)
     if weight.box is not None:
         value = value.clamp(*weight.box)
     value = value.to(raw[0].dtype)
     stored = weight.link.raw(value) if weight.link is IDENTITY else _inverted(weight, value)
     for parameter, number in zip(raw, stored, strict=True):
-        parameter.copy_(number)
+        parameter.copy_(number if where is None else torch.where(where, number, parameter))
 
 
 def _inverted(weight: Weight, value: Tensor) -> list[Tensor]:
@@ -62,11 +66,18 @@ def _varies(x: Tensor) -> Tensor:
 class Form(ABC):
     """How a unit computes from its numbers, `(*runs, out, in)`.
 
+    On the grid it computes what the unit computes. Between grid points it is smooth where the unit's own formula may
+    not be; there it only stands in for the unit while the rule searches.
+
     Attributes:
         weight: the name of the weight that holds them.
+        linear: whether the output is linear in the numbers.
+        signed: whether the signs of the inputs multiply.
     """
 
     weight: str = "W"
+    linear: ClassVar[bool] = False
+    signed: bool = False
 
     @property
     def weights(self) -> frozenset[str]:
@@ -85,9 +96,35 @@ class Form(ABC):
         value: Tensor = unit.value(self.weight).detach()
         return value
 
-    def write(self, unit: Any, numbers: Tensor) -> None:
-        """Store numbers in the unit; outside its box they are cut."""
-        write_weight(unit, unit.weights[self.weight], numbers)
+    def write(self, unit: Any, numbers: Tensor, rows: Tensor | None = None) -> None:
+        """Store numbers in the unit, outside its box cut; `rows`, `(*runs, out)`, says which, by default all."""
+        write_weight(unit, unit.weights[self.weight], numbers, None if rows is None else rows.unsqueeze(-1))
+
+    def box(self, unit: Any) -> tuple[float, float]:
+        """Between which ends the unit can hold its numbers: those of the weight, or of its grid."""
+        grid = self.grid(unit)
+        return unit.weights[self.weight].box or (min(grid), max(grid))
+
+    def rounding(self, numbers: Tensor, features: Tensor) -> Tensor:
+        """The size of which `numbers @ features` has rounding errors, `(*runs, out, samples)`.
+
+        That of its terms. A logarithm's error has no scale: there it is 1.
+        """
+        return torch.ones_like(numbers @ features)
+
+    def believed(self, error: Tensor) -> Tensor:
+        """An error in the coordinate of the regression, cut where it says nothing about its size any more."""
+        return error
+
+    @abstractmethod
+    def information(self, y: Tensor, implied: Tensor, curvature: Tensor) -> Tensor:
+        """How much each sample knows about each output's numbers, `(*runs, out, samples)`, 1 on average or less.
+
+        Args:
+            y: the outputs.
+            implied: the values they should have had.
+            curvature: of the loss at y.
+        """
 
     @abstractmethod
     def features(self, x: Tensor) -> Tensor:
@@ -113,6 +150,15 @@ class Form(ABC):
 @dataclass(frozen=True)
 class Sum(Form):
     """y = sum_i w_i x_i."""
+
+    linear: ClassVar[bool] = True
+
+    def information(self, y: Tensor, implied: Tensor, curvature: Tensor) -> Tensor:
+        mean = curvature.mean(-1, keepdim=True)
+        return torch.where(mean > 0, curvature / mean, 0.0)
+
+    def rounding(self, numbers: Tensor, features: Tensor) -> Tensor:
+        return numbers.abs() @ features.abs()
 
     def features(self, x: Tensor) -> Tensor:
         return x
@@ -142,6 +188,21 @@ class Product(Form):
     """
 
     signed: bool = True
+
+    def information(self, y: Tensor, implied: Tensor, curvature: Tensor) -> Tensor:
+        """A logarithm is believed less where the loss hardly sees the output, and where the output is small against
+        the typical error, because there the target's logarithm is mostly noise.
+
+        The output decides, not the target: weights that depend on the noise would let large errors pass for large
+        targets.
+        """
+        seen = curvature / (curvature + curvature.mean(-1, keepdim=True))
+        noise = (implied - y).abs().median(-1, keepdim=True).values
+        square = y.square()
+        return torch.where(curvature > 0, 2 * seen * square / (square + noise.square()), 0.0).nan_to_num()
+
+    def believed(self, error: Tensor) -> Tensor:
+        return error.clamp(-LARGEST_ERROR, LARGEST_ERROR)
 
     def features(self, x: Tensor) -> Tensor:
         return self.link(x)
@@ -191,8 +252,11 @@ class PairedProduct(Product):
         up, down = super().read(unit).chunk(2, -1)
         return up - down
 
-    def write(self, unit: Any, numbers: Tensor) -> None:
-        write_weight(unit, unit.weights[self.weight], torch.cat([numbers, -numbers], -1).clamp(min=0))
+    def box(self, unit: Any) -> tuple[float, float]:
+        return (-1, 1)
+
+    def write(self, unit: Any, numbers: Tensor, rows: Tensor | None = None) -> None:
+        super().write(unit, torch.cat([numbers, -numbers], -1).clamp(min=0), rows)
 
 
 @dataclass(frozen=True)
@@ -213,11 +277,18 @@ class GatedProduct(Product):
         gate: Tensor = unit.value(self.gate).detach()
         return super().read(unit) * gate.unsqueeze(-2)
 
-    def write(self, unit: Any, numbers: Tensor) -> None:
+    def box(self, unit: Any) -> tuple[float, float]:
+        return (-1, 1)
+
+    def write(self, unit: Any, numbers: Tensor, rows: Tensor | None = None) -> None:
+        if rows is not None:  # the rows share their gates, so the others are stored again as they are
+            numbers = torch.where(rows.unsqueeze(-1), numbers, self.read(unit).to(numbers))
+        runs = None if rows is None else rows.any(-1)[..., None]
         used = (numbers != 0).any(-2)
-        write_weight(unit, unit.weights[self.gate], used.to(numbers.dtype))
+        write_weight(unit, unit.weights[self.gate], used.to(numbers.dtype), runs)
         # an exponent behind a closed gate may rest on any value of the grid, also where 0 is none of them
         rest = torch.where(used.unsqueeze(-2), numbers, nearest(numbers, super().grid(unit)))
-        write_weight(unit, unit.weights[self.weight], rest)
+        runs = None if runs is None else runs[..., None]
+        write_weight(unit, unit.weights[self.weight], rest, runs)
         if self.imaginary:
-            write_weight(unit, unit.weights[self.imaginary], torch.zeros_like(numbers))
+            write_weight(unit, unit.weights[self.imaginary], torch.zeros_like(numbers), runs)

@@ -1,5 +1,4 @@
 """A training rule for arithmetic units inside networks: local Gauss-Newton steps towards implied targets."""
 
 from nalm.training.rule.optimiser import LocalGaussNewton as LocalGaussNewton
-from nalm.training.rule.parts import others as others
 from nalm.training.rule.settings import Settings as Settings

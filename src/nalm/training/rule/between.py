@@ -1,92 +1,256 @@
 """A unit between learned layers. They can absorb a gain, a bias, even a power, so errors do not tell whether a grid
-point is right; correlations do. And because the neighbours have to follow, the unit glides to the grid, slowly."""
+point is right; correlations do. And because the neighbours have to follow, the unit glides to the grid, slowly.
+
+The base optimiser trains the unit like everything else. The rule takes a row over only on evidence: when the regression
+explains batches it has not seen clearly better than the row does, or when a grid point explains as much as anything.
+"""
 
 from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Self, final
 
 import torch
 from torch import Tensor
 
-from nalm.core.form import Sum
 from nalm.core.weight import nearest
+from nalm.training.rule.batch import Batch
 from nalm.training.rule.evidence import Evidence
-from nalm.training.rule.joint import joint_share, propose
-from nalm.training.rule.track import Fit, Track
+from nalm.training.rule.graph import Place, Position
+from nalm.training.rule.mode import Seen, Standing, share
+from nalm.training.rule.progress import Progress
+from nalm.training.rule.regression import Regression, View
+from nalm.training.rule.ruled import Ruled
+from nalm.training.rule.settings import Settings
+from nalm.training.rule.state import State
 
-ENOUGH = 128  # samples for a correlation of their own; smaller batches are averaged
-FOLLOW = 0.05  # largest change of a number per step that the neighbours can follow
-RESCALE = 0.05  # share of a row's (logarithmic) distance to scale 1 that is removed per step
-ARRIVED = 0.02  # distance to the grid from which a row is held on it
-
-
-def learn_between(track: Track, evidence: Evidence, ok: Tensor) -> None:
-    """One step: along the data, towards the grid, or none where the grid is held."""
-    s = track.settings
-    fit = track.fit(evidence, ok, intercept=True)
-    goal = aim(track.numbers, track.grid)
-    doubt = unexplained(track, fit, evidence, goal, ok)
-    streak = torch.where(doubt > s.doubts, track.streak + 1, 0)
-    released = track.snapped & (streak >= s.patience)
-    held = track.snapped & ~released
-    near = (doubt < s.explains) & s.snap
-    glide = torch.cat([s.glide * (goal - track.numbers), torch.zeros_like(fit.change[..., -1:])], -1)
-    data = _calm(track, s.slow * _data_step(track, fit, evidence, ok))
-    step = torch.where(near.unsqueeze(-1), glide, data)
-    track.move(torch.where(held.unsqueeze(-1), 0.0, step), ok)
-    arrived = near & ((track.numbers - goal).abs().amax(-1) < ARRIVED)
-    track.keep(ok, "numbers", torch.where((arrived & ~held).unsqueeze(-1), goal, track.numbers))
-    track.keep(ok, "snapped", held | arrived)
-    track.keep(ok, "streak", torch.where(released, 0, streak))
+ALIKE = 0.5  # relative deviation of the curvature: 0 below a linear layer, 0.3 below BatchNorm, above 1 below an MLP
+RIGID_FLOOR = 1e-4  # share that correlations of float32 and of a gain still on its way leave
+SAMPLES = 128  # for a correlation of their own; smaller batches are averaged
 
 
 def aim(numbers: Tensor, grid: tuple[float, ...]) -> Tensor:
-    """The grid point in the direction of each row: layers around it may have given it another scale."""
+    """The grid point in the direction of each row: layers around it may have given it another scale.
+
+    >>> aim(torch.tensor([[0.21, -0.2, 0.02]]), (-1, 0, 1)).tolist()
+    [[1.0, -1.0, 0.0]]
+    """
     largest = max(abs(g) for g in grid)
     scale = numbers.abs().amax(-1, keepdim=True).clamp(min=1e-12)
     return nearest(numbers * largest / scale, grid)
 
 
-def unexplained(track: Track, fit: Fit, evidence: Evidence, goal: Tensor, ok: Tensor) -> Tensor:
-    """The share of the implied target's variance that a grid point leaves, whatever gain and bias follow.
+class Shares(NamedTuple):
+    """The share of the implied target's variance that three candidates leave, whatever gain and bias follow.
 
-    A product is also asked on logarithms, where a power below or above it does not matter either.
+    Each `(*runs, out)`: what the unit holds, the free numbers (which have not seen the batch), the grid point.
     """
-    h = evidence.curvature
-    value = track.form.exact(goal, evidence.x)
-    shares = [_share(track, "plain", evidence.implied, value, h / h.sum(-1, keepdim=True).clamp(min=1e-300), ok)]
-    if not isinstance(track.form, Sum):
-        shares.append(_share(track, "link", fit.target, goal @ fit.features, fit.weight, ok, positive=True))
-    alive = (goal != 0).any(-1)
-    return torch.where(alive, torch.stack(shares).amin(0), 1.0)
+
+    held: Tensor
+    free: Tensor
+    goal: Tensor
 
 
-def _share(track: Track, name: str, a: Tensor, b: Tensor, weight: Tensor, ok: Tensor, positive: bool = False) -> Tensor:
-    usable = a.isfinite() & b.isfinite()
-    weight, a, b = (torch.where(usable, v, 0.0) for v in (weight, a, b))
-    batch = torch.stack([(weight * v).sum(-1) for v in (a, b, a * a, b * b, a * b)], -1)
-    memory = max(0.0, 1 - a.shape[-1] / ENOUGH)
-    # the first two moments of a handful of samples say nothing: average them over batches
-    old = track.moments.get(name, batch)
-    mean = torch.where(ok.reshape((*ok.shape, 1, 1)), memory * old + (1 - memory) * batch, old)
-    track.moments[name] = mean
-    ma, mb, aa, bb, ab = mean.unbind(-1)
-    covariance, variances = ab - ma * mb, (aa - ma * ma) * (bb - mb * mb)
-    share = 1 - covariance.square() / variances.clamp(min=1e-300)
-    wrong = (variances <= 0) | (covariance <= 0 if positive else torch.zeros_like(variances, dtype=torch.bool))
-    return torch.where(wrong, 1.0, share)
+@dataclass
+class Rows(State):
+    """What the rule does with each row `(*runs, out)`.
+
+    Attributes:
+        held: the numbers of rows that are the rule's `(*runs, out, in)`.
+        owned: rows that are the rule's.
+        arrived: those of them that are on the grid.
+        streak: how many looks in a row doubted their grid point.
+        refused: a grid point that made the loss worse `(*runs, out, in)`; at first none, which is NaN.
+        before: level of the loss before a grid point was approached `(*runs,)`.
+        unexplained: share of the implied target's variance that what the row holds leaves.
+        sums: running averages behind the correlations of small batches, of three candidates.
+    """
+
+    held: Tensor
+    owned: Tensor
+    arrived: Tensor
+    streak: Tensor
+    refused: Tensor
+    before: Tensor
+    unexplained: Tensor
+    sums: Tensor | None = None
+
+    @classmethod
+    def of(cls, ruled: Ruled) -> Self:
+        """At the beginning."""
+        held = ruled.read()
+        rows = torch.zeros_like(held[..., 0], dtype=torch.bool)
+        before = torch.zeros_like(held[..., 0, 0])
+        nothing = torch.full_like(held, torch.nan)
+        return cls(held, rows, rows, rows.to(torch.int64), nothing, before, torch.ones_like(held[..., 0]))
 
 
-def _calm(track: Track, step: Tensor) -> Tensor:
-    """A step that the neighbours can follow, and that does not drift along the scale which they can absorb."""
-    step = step * (FOLLOW / step[..., :-1].abs().amax(-1, keepdim=True).clamp(min=FOLLOW))
-    size = track.numbers.abs().amax(-1, keepdim=True).clamp(min=1e-3)
-    pull = track.numbers * (size.pow(-RESCALE) - 1)
-    return torch.cat([step[..., :-1] + pull, step[..., -1:]], -1)
+@final
+class Between:
+    """See the module."""
+
+    position = Position.BETWEEN
+
+    def __init__(self, ruled: Ruled, place: Place, settings: Settings) -> None:
+        self.ruled, self.settings, self.place = ruled, settings, place
+        self.units: Sequence[Ruled] = [ruled]
+        # layers above can undo a mixing of several outputs, so that no row has a target of its own
+        self.hopeless = ruled.unit.out_features > 1 and place.learned_above
+        self.free = Regression.of(ruled)
+        self.rows = Rows.of(ruled)
+        self.progress = Progress.of(self.rows.before)
+        self.quiet = 0  # looks in which nothing changed
+
+    def due(self, step: int) -> bool:
+        """Every step while something happens."""
+        return not self.hopeless and (self.quiet < self.settings.patience or step % self.settings.rest == 0)
+
+    def learn(self, seen: Sequence[Seen], batch: Batch) -> None:
+        """Take rows over, move them, put them on the grid, or leave them."""
+        evidence = seen[0].evidence
+        self.progress.learn(batch.plain.loss.detach(), batch.ok)
+        if evidence is None:
+            return
+        s, rows, ok = self.settings, self.rows, batch.ok
+        held = torch.where(rows.owned.unsqueeze(-1), rows.held, self.ruled.read())
+        goal = torch.where(rows.arrived.unsqueeze(-1), held, aim(held, self.ruled.grid))
+        view = View.of(self.ruled.form, evidence, held, intercept=True)
+        left = self._shares(view, evidence, held, goal, ok)
+        least = torch.stack(left).amin(0)
+        given_up = (left.goal - least) / (1 - least).clamp(min=1e-12)
+        known = least <= s.informative
+        rigid = self._rigid(evidence)
+        far = rigid & (left.goal > s.decisive * least + RIGID_FLOOR)
+        turned = self._turned(evidence, goal, rigid & known & (given_up < s.explains), left.goal)
+        streak = torch.where(rows.arrived & (~known | far | (given_up > s.doubts)), rows.streak + 1, 0)
+        arrived = rows.arrived & (streak < s.patience) & ~self._spoilt(ok).unsqueeze(-1)
+        refused = (rows.refused == goal).all(-1)
+        near = known & (given_up < s.explains) & ~far & s.snap & ~refused & ~arrived
+        wanted = known & (left.free < s.better * left.held) & ~near & ~arrived & (not self.ruled.form.linear)
+        near, arrived = near & ~turned, arrived & ~turned
+        step = torch.where(near.unsqueeze(-1), s.glide * (goal - held), self._towards(held, evidence))
+        moved = torch.where((near | wanted).unsqueeze(-1), (held + step).clamp(*self.ruled.box), held)
+        there = near & ((moved - goal).abs().amax(-1) < s.arrived)
+        moved = torch.where(there.unsqueeze(-1), goal, moved)
+        moved = torch.where(turned.unsqueeze(-1), 0 - goal, moved)  # and no zero becomes -0
+        approached = (near | arrived).any(-1)
+        changed = bool((near | wanted | (arrived != rows.arrived)).any())
+        rows.keep(ok & ~approached, before=self.progress.level)
+        rows.keep(
+            ok,
+            held=moved,
+            owned=near | wanted | arrived | turned,
+            arrived=arrived | there | turned,
+            streak=streak,
+            unexplained=left.held,
+        )
+        self.quiet = 0 if changed else self.quiet + 1
+        self.free.learn(self.ruled, view, ok, s)
+
+    def _rigid(self, evidence: Evidence) -> Tensor:
+        """Rows `(*runs, out)` whose neighbours absorb a gain and a bias and no more, so that a grid point has to be as
+        good as the free numbers: nothing is learned below, and what lies above passes on all samples alike."""
+        if self.place.learned_below:
+            return torch.zeros_like(self.rows.arrived)
+        h = evidence.curvature
+        return h.std(-1) < ALIKE * h.mean(-1)
+
+    def _turned(self, evidence: Evidence, goal: Tensor, asked: Tensor, left: Tensor) -> Tensor:
+        """Rows whose reciprocal explains far more: a gain of the wrong sign has led them to the wrong side of zero.
+
+        On narrow ranges a reciprocal is nearly a negative gain, and logarithms do not see signs.
+        """
+        if not bool(asked.any()) or not torch.equal(self.ruled.nearest(-goal), -goal):
+            return torch.zeros_like(asked)
+        h = evidence.curvature
+        weight = h / h.sum(-1, keepdim=True).clamp(min=1e-300)
+        moments = _moments(evidence.implied, self.ruled.form.exact(-goal, evidence.x).unsqueeze(0), weight)
+        return asked & (self.settings.decisive * _unexplained(moments)[0] < left)
+
+    def _spoilt(self, ok: Tensor) -> Tensor:
+        """Runs `(*runs,)` whose loss stays above what it was before the grid; their grid points are not tried again."""
+        s, rows = self.settings, self.rows
+        spoilt = rows.arrived.any(-1) & (self.progress.level > rows.before + math.log(s.worse))
+        spoilt = spoilt & (self.progress.idle > s.attempt) & ok
+        rows.keep(spoilt.unsqueeze(-1) & rows.arrived, refused=rows.held)
+        self.progress.restart(spoilt)
+        return spoilt
+
+    def _towards(self, held: Tensor, evidence: Evidence) -> Tensor:
+        """A step to the free numbers that the neighbours can follow, not along the scale which they can absorb."""
+        s, form = self.settings, self.ruled.form
+        step = s.slow * (self.free.numbers.clamp(*self.ruled.box) - held)
+        step = step * (s.follow / step.abs().amax(-1, keepdim=True).clamp(min=s.follow))
+        # rows that share an output would all make up for the same error: take what is best for all together
+        effect = form.smooth(held + step, evidence.x) - form.smooth(held, evidence.x)
+        bend = (evidence.probe * effect).sum(-2).square().sum(-1).sum(0)
+        slope = -(evidence.delta * effect).sum((-2, -1))
+        best = torch.where(bend > 0, slope / bend, 1.0).clamp(0.0, 1.0)
+        best = torch.where(torch.tensor(held.shape[-2] > 1), best, torch.ones_like(best))
+        size = held.abs().amax(-1, keepdim=True).clamp(min=1e-3)
+        return best[..., None, None] * step + held * (size.pow(-s.rescale) - 1)
+
+    def _shares(self, view: View, evidence: Evidence, held: Tensor, goal: Tensor, ok: Tensor) -> Shares:
+        """A product is also asked on logarithms, where a power below or above it does not matter either."""
+        form, free = self.ruled.form, self.free.numbers.clamp(*self.ruled.box)
+        h = evidence.curvature
+        weight = h / h.sum(-1, keepdim=True).clamp(min=1e-300)
+        values = torch.stack([evidence.y, form.smooth(free, evidence.x), form.exact(goal, evidence.x)])
+        moments = [_moments(evidence.implied, values, weight)]
+        if not form.linear:
+            linked = torch.stack([held, free, goal]) @ view.features
+            moments.append(_moments(view.target, linked, view.weight))
+        batch = torch.stack(moments)  # (coordinates, candidates, *runs, out, 5)
+        memory = max(0.0, 1 - evidence.x.shape[-1] / SAMPLES)
+        old = batch if self.rows.sums is None else self.rows.sums.movedim((-3, -2), (0, 1))
+        mean = memory * old + (1 - memory) * batch
+        mean = torch.where(ok.reshape((*ok.shape, 1, 1)), mean, old)
+        self.rows.sums = mean.movedim((0, 1), (-3, -2))  # the runs in front, as everywhere
+        left = _unexplained(mean)
+        if not form.linear:  # a reciprocal is no gain
+            left = torch.stack([left[0], torch.where(_covariance(mean[1]) > 0, left[1], 1.0)])
+        least = left.amin(0)
+        alive = (goal != 0).any(-1)
+        return Shares(least[0], least[1], torch.where(alive, least[2], 1.0))
+
+    def write(self) -> None:
+        """Rows that are the rule's; others are the base optimiser's."""
+        self.ruled.write(self.rows.held, self.rows.owned)
+
+    def standings(self) -> list[Standing]:
+        """How it stands."""
+        rows = self.rows
+        left = float(rows.unexplained.clamp(max=1).mean())
+        return [Standing(self.ruled, self.position, share(rows.arrived), share(rows.owned & ~rows.arrived), left)]
+
+    def saved(self) -> dict[str, Any]:
+        """All it remembers."""
+        states = {"free": self.free, "rows": self.rows, "progress": self.progress}
+        return {name: state.saved() for name, state in states.items()} | {"quiet": self.quiet}
+
+    def load(self, saved: Mapping[str, Any]) -> None:
+        """Go on where it was saved."""
+        for name, state in (("free", self.free), ("rows", self.rows), ("progress", self.progress)):
+            state.loaded(saved[name], self.ruled.label)
+        self.quiet = int(saved["quiet"])
 
 
-def _data_step(track: Track, fit: Fit, evidence: Evidence, ok: Tensor) -> Tensor:
-    """Rows of a sum that share an output move by their joint curvature, all others by their own regression."""
-    if track.numbers.shape[-2] == 1 or not isinstance(track.form, Sum):
-        return fit.change
-    proposal = propose(track, evidence, ok, evidence.x.shape[-1], torch.zeros_like(track.age))
-    share = joint_share([proposal], torch.full_like(track.age, torch.inf), 1.0, 1.0)
-    return torch.cat([share[..., None, None] * proposal.change, fit.change[..., -1:]], -1)
+def _moments(target: Tensor, values: Tensor, weight: Tensor) -> Tensor:
+    """First and second moments of a target `(*runs, out, samples)` and of candidates for it, `(..., 5)`."""
+    usable = target.isfinite() & values.isfinite()
+    weight, a, b = (torch.where(usable, v, 0.0) for v in (weight.expand_as(values), target.expand_as(values), values))
+    return torch.stack([(weight * v).sum(-1) for v in (a, b, a * a, b * b, a * b)], -1)
+
+
+def _covariance(mean: Tensor) -> Tensor:
+    ma, mb, _, _, ab = mean.unbind(-1)
+    return ab - ma * mb
+
+
+def _unexplained(mean: Tensor) -> Tensor:
+    ma, mb, aa, bb, _ = mean.unbind(-1)
+    variances = (aa - ma * ma) * (bb - mb * mb)
+    left = 1 - _covariance(mean).square() / variances.clamp(min=1e-300)
+    return torch.where(variances > 0, left.clamp(0.0, 1.0), 1.0)

@@ -7,18 +7,17 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from nalm.core.uniforms import uniforms
-
 MOST_PROBES = 4  # up to this many outputs each gets its own probe and the curvature is exact, beyond they are mixed
 MOST_DENSE = 32  # up to this many outputs their mutual curvature counts (cross-entropy), beyond each one's own
 FLAT = 0.1  # a sample counts with at least this share of the mean curvature: far from a Huber loss' centre it has none
-PROBE_STREAM = 0x9B0BE
+STREAMS = 8  # of random signs per step
 
 
 def signs(step: int, probe: int, shape: Sequence[int], like: Tensor) -> Tensor:
     """Random signs that depend on the step and the probe only."""
-    u = uniforms(probe, PROBE_STREAM, step, (shape[-2] * shape[-1],)).reshape(*shape[-2:])
-    return torch.where(u < 0.5, -1.0, 1.0).to(like).expand(*shape)
+    generator = torch.Generator().manual_seed(STREAMS * step + probe)
+    drawn = torch.randint(0, 2, tuple(shape[-2:]), generator=generator)
+    return (2 * drawn - 1).to(like).expand(*shape)
 
 
 def loss_probes(loss: Tensor, output: Tensor, runs: int, step: int) -> list[Tensor]:
@@ -28,7 +27,7 @@ def loss_probes(loss: Tensor, output: Tensor, runs: int, step: int) -> list[Tens
         loss: of shape `runs`, a function of `output`.
         output: `(*runs, samples, outputs)`, or `(*runs, samples)`, or more sample axes.
         runs: how many leading axes are runs.
-        step: seeds the random signs where there are more outputs than probes.
+        step: seeds the random signs.
     """
     outputs = output.shape[-1] if output.dim() > runs + 1 else 1
     shape = (*output.shape[:runs], -1, outputs)
@@ -40,7 +39,10 @@ def loss_probes(loss: Tensor, output: Tensor, runs: int, step: int) -> list[Tens
     hessian = _hessian(slope, output, shape, step)
     root = _root(_lifted(hessian, slope.detach().reshape(shape), output.detach().reshape(shape)))
     if outputs <= MOST_PROBES:
-        directions = [root[..., p] for p in range(outputs)]
+        # signs leave each sample's own curvature as it is, but without them a layer that subtracts the mean of a batch
+        # (BatchNorm) would take away what all samples have in common
+        by_sample = signs(step, MOST_PROBES + 1, (*root.shape[:-2], 1), output)
+        directions = [by_sample * root[..., p] for p in range(outputs)]
     else:
         each = [signs(step, p, root.shape[:-1], output) / MOST_PROBES**0.5 for p in range(MOST_PROBES)]
         directions = [(root @ s.unsqueeze(-1)).squeeze(-1) for s in each]

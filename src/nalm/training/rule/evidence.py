@@ -41,13 +41,17 @@ class Evidence:
         return self.y - torch.where(h > 0, self.delta / h, 0.0)
 
 
-def gather(watched: Sequence[Watched], output: Tensor, probes: Sequence[Tensor]) -> list[Evidence | None]:
-    """Evidence for each unit after `loss.backward(retain_graph=True)`; None if the loss does not depend on it."""
+def gather(watched: Sequence[Watched], output: Tensor, probes: Sequence[Tensor], loss: Tensor) -> list[Evidence | None]:
+    """Evidence for each unit from a pass whose graph is still there; None if the loss does not depend on it."""
     nodes = [use.y for one in watched for use in one.uses]
     if not nodes:
         return [None] * len(watched)
-    # a probe would add itself to a retained gradient, so take these first
-    deltas = [None if y.grad is None else y.grad.clone() for y in nodes]
+    # after a backward pass the gradients are there; otherwise ask for them alone, and leave all parameters as they are
+    deltas = [y.grad for y in nodes]
+    if all(d is None for d in deltas):
+        deltas = list(torch.autograd.grad(loss, nodes, retain_graph=True, allow_unused=True))
+    else:  # a probe would add itself to a retained gradient
+        deltas = [None if d is None else d.clone() for d in deltas]
     sent = [torch.autograd.grad(output, nodes, p, retain_graph=True, allow_unused=True) for p in probes]
     columns = [torch.stack([_or_zero(s[i], y) for s in sent]) for i, y in enumerate(nodes)]
     place, result = 0, []

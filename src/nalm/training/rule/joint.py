@@ -1,21 +1,67 @@
-"""Units that share an output: their steps are proposed together, scaled together and snapped together."""
+"""Units that share an output: their steps are proposed together and scaled together."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import torch
 from torch import Tensor
 
-from nalm.core.form import Sum
 from nalm.training.rule.evidence import Evidence
-from nalm.training.rule.regression import solve
-from nalm.training.rule.track import Track
+from nalm.training.rule.regression import SAMPLES, divided, factored, solve
+from nalm.training.rule.ruled import Ruled
+from nalm.training.rule.settings import Settings
+from nalm.training.rule.state import State, aligned
 
 OUTPUT_DAMPING = 1e-7  # of the curvature between outputs: on narrow ranges rows differ by little, but they do
 CAUTION = 0.1  # damping of the features' moments while nothing is explained yet
 BLOCK_DAMPING = 1e-3  # of the exponents' joint curvature, which changes with every step
+FRESH = 3  # steps for which a factored moment of many inputs is used; it changes by a tenth per step
+MANY = 16  # inputs from which on factoring their moment costs more than the rest of a step
+
+
+@dataclass
+class Search(State):
+    """The free numbers of a unit in a stack and what is known about it; float64, in no box.
+
+    Attributes:
+        numbers: `(*runs, out, in)`.
+        age: running share of the moments that comes from data `(*runs,)`; the rest is their start at zero.
+        features: running second moment of the features `(*runs, in, in)`, of a linear unit.
+        factor: of its inverse, refreshed now and then.
+        outputs: running curvature between the outputs `(*runs, out, out)`, of a linear unit.
+        exponents: running curvature between all numbers `(*runs, out in, out in)`, of another unit.
+    """
+
+    numbers: Tensor
+    age: Tensor
+    features: Tensor | None = None
+    factor: Tensor | None = None
+    outputs: Tensor | None = None
+    exponents: Tensor | None = None
+
+    @classmethod
+    def of(cls, ruled: Ruled) -> Self:
+        """Begin with the numbers the unit holds."""
+        numbers = ruled.read()
+        return cls(numbers, numbers.new_zeros(ruled.unit.runs))
+
+    def older(self, samples: int, unknowns: int, ok: Tensor, settings: Settings) -> float:
+        """Begin a step: how much running moments keep, so that they rest on enough samples in batches of any size."""
+        memory = max(settings.memory, 1 - samples / (SAMPLES * unknowns))
+        self.keep(ok, age=memory * self.age + 1 - memory)
+        return memory
+
+    def running(self, name: str, batch: Tensor, memory: float, ok: Tensor) -> Tensor:
+        """Update a running moment; its value without the bias towards its start at zero."""
+        old = getattr(self, name)
+        if old is None:
+            setattr(self, name, old := torch.zeros_like(batch))
+        self.keep(ok, **{name: memory * old + (1 - memory) * batch})
+        value: Tensor = getattr(self, name)
+        return value / aligned(self.age, batch).clamp(min=1e-12)
 
 
 @dataclass(frozen=True)
@@ -33,44 +79,60 @@ class Proposal:
     effect: Tensor
 
 
-def propose(track: Track, evidence: Evidence, ok: Tensor, samples: int, unexplained: Tensor) -> Proposal:
-    """A Gauss-Newton step of a unit in the coordinate of its output.
+@dataclass(frozen=True)
+class Situation:
+    """What a proposal has to know about the step.
 
-    Args:
+    Attributes:
+        ok: which runs may learn.
         samples: of the network, to add up the effects of several uses.
         unexplained: share of the output that is still wrong `(*runs,)`; directions in which inputs hardly vary wait
             until it is small (Levenberg's and Marquardt's damping).
+        step: a number that grows by one per step.
+        settings: of the rule.
     """
-    f = track.form.features(evidence.x)
-    memory = track.older(f.shape[-1], f.shape[-2], ok)
-    if isinstance(track.form, Sum):
-        change = _factored(track, evidence, f, memory, ok, unexplained)
+
+    ok: Tensor
+    samples: int
+    unexplained: Tensor
+    step: int
+    settings: Settings
+
+
+def propose(ruled: Ruled, search: Search, evidence: Evidence, situation: Situation) -> Proposal:
+    """A Gauss-Newton step of a unit in the coordinate of its output."""
+    f = ruled.form.features(evidence.x)
+    memory = search.older(f.shape[-1], f.shape[-2], situation.ok, situation.settings)
+    if ruled.form.linear:
+        change = _factored(search, evidence, f, memory, situation)
         moved = change @ f
     else:
-        slopes = track.form.slopes(track.numbers, evidence.x)
-        change = _block(track, evidence, slopes, memory, ok)
+        slopes = ruled.form.slopes(search.numbers, evidence.x)
+        change = _block(search, evidence, slopes, memory, situation.ok)
         moved = (change.unsqueeze(-1) * slopes).sum(-2)
     effect = (evidence.probe * moved).sum(-2)
-    if effect.shape[-1] == samples * evidence.uses:  # what the uses of one unit do to a sample adds up
-        effect = effect.reshape(*effect.shape[:-1], evidence.uses, samples).sum(-2)
+    if effect.shape[-1] == situation.samples * evidence.uses:  # what the uses of one unit do to a sample adds up
+        effect = effect.reshape(*effect.shape[:-1], evidence.uses, situation.samples).sum(-2)
     return Proposal(change, -(evidence.delta * moved).sum((-2, -1)), effect)
 
 
-def _factored(track: Track, evidence: Evidence, f: Tensor, memory: float, ok: Tensor, unexplained: Tensor) -> Tensor:
+def _factored(search: Search, evidence: Evidence, f: Tensor, memory: float, situation: Situation) -> Tensor:
     """Curvature as a product of what the outputs and what the inputs know: (E v v')^-1 gradient (E f f')^-1."""
-    moment = track.running("features", f @ f.mT / f.shape[-1], memory, ok)
+    moment = search.running("features", f @ f.mT / f.shape[-1], memory, situation.ok)
     between = torch.einsum("p...on,p...qn->...oq", evidence.probe, evidence.probe)
-    between = track.running("outputs", between, memory, ok)
+    between = search.running("outputs", between, memory, situation.ok)
     gradient = -evidence.delta @ f.mT  # (*runs, out, in)
     left = solve(between, gradient, OUTPUT_DAMPING)
-    return solve(moment, left.mT, track.settings.damping + CAUTION * unexplained).mT
+    if search.factor is None or f.shape[-2] < MANY or situation.step % FRESH == 0:
+        search.factor = factored(moment, situation.settings.damping + CAUTION * situation.unexplained)
+    return divided(search.factor, left.mT).mT
 
 
-def _block(track: Track, evidence: Evidence, slopes: Tensor, memory: float, ok: Tensor) -> Tensor:
+def _block(search: Search, evidence: Evidence, slopes: Tensor, memory: float, ok: Tensor) -> Tensor:
     """The whole curvature of all exponents of a unit together."""
     reach = evidence.probe.unsqueeze(-2) * slopes  # (probes, *runs, out, in, samples)
     flat = reach.flatten(-3, -2)
-    moment = track.running("exponents", torch.einsum("p...in,p...jn->...ij", flat, flat), memory, ok)
+    moment = search.running("exponents", torch.einsum("p...in,p...jn->...ij", flat, flat), memory, ok)
     gradient = -(evidence.delta.unsqueeze(-2) * slopes).sum(-1)
     # each exponent in its own scale: the terms of a sum may differ in size by orders of magnitude
     size = moment.diagonal(dim1=-2, dim2=-1).clamp(min=1e-300).rsqrt()

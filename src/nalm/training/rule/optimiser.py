@@ -1,36 +1,46 @@
-"""`LocalGaussNewton`: trains the arithmetic units inside any model by their implied targets, the rest as you like."""
+"""`LocalGaussNewton`: an optimiser of yours trains the model, and the rule finds whole numbers for its units."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from nalm.training.rule.between import learn_between
+from nalm.core.unit import Unit
+from nalm.training.rule.at_output import AtOutput
+from nalm.training.rule.base import Base, common_runs, make_base, warn_fallbacks
+from nalm.training.rule.batch import Batch, Pass
+from nalm.training.rule.between import Between
 from nalm.training.rule.curvature import loss_probes
-from nalm.training.rule.evidence import gather
-from nalm.training.rule.group import Batch, Group
-from nalm.training.rule.parity import learn_signs
-from nalm.training.rule.parts import Base, common_runs, make_base, others, ruled, warn_fallbacks
+from nalm.training.rule.evidence import Evidence, gather
+from nalm.training.rule.graph import Place, Position, places
+from nalm.training.rule.mode import Mode, Seen
+from nalm.training.rule.report import Report
+from nalm.training.rule.ruled import Ruled, ruled
 from nalm.training.rule.settings import Settings
-from nalm.training.rule.track import Track
-from nalm.training.rule.watch import Watched, same_memory, watching
+from nalm.training.rule.stack import Stack
+from nalm.training.rule.watch import Watched, untouched, watching
 
 Closure = Callable[[], tuple[Tensor, Tensor]]
+MANY_REFUSED = 10  # batches in a row that are not finite, before we say so
 
 
-class LocalGaussNewton:
-    """Trains every arithmetic unit in a model towards its implied targets, and the rest with an optimiser of yours.
+class LocalGaussNewton(torch.optim.Optimizer):
+    """Trains a model with an optimiser of yours and finds whole numbers for its arithmetic units on the way.
 
-    How it works, and why `step` takes a function, is told in docs/training-rule.md.
+    What the model computes is always the units' own formulas, of what they hold; the forms they declare stand in for
+    them only while a stack is searched. How it works, and why `step` takes a function, is told in
+    docs/training-rule.md.
 
     Args:
         model: anything that contains units, at any depth.
-        base: the optimiser of everything else: built over `others(model)`, or a function that builds it from them.
-            By default Adam with rate 1e-3.
+        base: the optimiser of all parameters, or a function that builds it from them: `lambda p: Adam(p, 3e-3)`.
+            By default Adam with rate 1e-3. Its parameter groups are the ones of this optimiser.
         settings: the numbers of the rule.
 
     >>> import nalm, torch
@@ -46,108 +56,177 @@ class LocalGaussNewton:
     a/c
     """
 
+    _step_supports_amp_scaling = True  # so that a GradScaler tells us about itself, and can be refused
+
     def __init__(self, model: nn.Module, base: Base | None = None, settings: Settings | None = None) -> None:
         if not isinstance(model, nn.Module):
             raise TypeError(f"The rule needs the model itself, not a {type(model).__name__}: LocalGaussNewton(model).")
-        self.settings = settings or Settings()
         self.model = model
-        self.tracks = [Track(name, unit, self.settings) for name, unit in ruled(model)]
-        if not self.tracks:
+        self.settings = settings or Settings()
+        self.units = list(ruled(model))
+        if not self.units:
             raise ValueError(f"{type(model).__name__} contains no unit with a form, so there is nothing to train here.")
-        self.runs = common_runs([t.unit for t in self.tracks])
-        rest = others(model)
-        self.base = make_base(base, rest, {p for t in self.tracks for p in t.unit.parameters(recurse=False)})
+        self.runs = common_runs([one.unit for one in self.units])
+        self.base = make_base(base, model)
+        super().__init__(self.base.param_groups, self.base.defaults)
+        self.param_groups = self.base.param_groups  # one list for both: schedules of either change it
+        self.state = self.base.state
         warn_fallbacks(model)
         self.steps = 0
-        self._absorbing = bool(rest)
+        self.refused = 0
+        self._refused_in_a_row = 0
         self._begin()
 
     def _begin(self) -> None:
         """Forget everything: begin from the weights the units hold."""
-        for track in self.tracks:
-            track.reset()
-        self._active = [track for track in self.tracks if track.trainable]
-        self.group = Group(self.settings)
-
-    @property
-    def param_groups(self) -> list[dict[str, Any]]:
-        """Those of the base optimiser: the rule's own steps have no learning rate."""
-        return [] if self.base is None else self.base.param_groups
+        self.modes: list[Mode] | None = None  # until the units have been seen at work
+        self._places: dict[Ruled, Place] = {}
+        self._active = [one for one in self.units if one.trainable]
+        self._written: list[Tensor] | None = None
 
     def __repr__(self) -> str:
-        units = ", ".join(f"{t.label} ({type(t.unit).__name__})" for t in self.tracks)
+        units = ", ".join(f"{one.label} ({type(one.unit).__name__})" for one in self.units)
         return f"LocalGaussNewton(\n  units: {units}\n  base: {self.base}\n)"
 
     @torch.enable_grad()
-    def step(self, evaluate: Callable[..., tuple[Tensor, Tensor]] | None = None, *batch: Any) -> Tensor:
+    def step(self, evaluate: Callable[..., tuple[Tensor, Tensor]] | None = None, *batch: Any) -> Tensor:  # type: ignore[override]
         """One step on one batch.
+
+        Gradients that are there already (of micro-batches, from your own `backward`) are added to those of this batch
+        for the base optimiser; afterwards all are cleared.
 
         Args:
             evaluate: computes the model's output and the loss from it, and nothing else: no backward, no new batch; it
-                is called up to twice. With a cohort of runs the loss has shape `runs`.
+                is called up to four times. With a cohort of runs the loss has shape `runs`.
             batch: what `evaluate` is called with; nothing if it is a closure over the batch.
 
         Returns:
-            The loss of the weights the units held before the step.
+            The loss of the model as it was before the step, in a plain forward pass.
         """
+        self._refuse_misuse(evaluate)
+        assert evaluate is not None
+        active = [one for one in self.units if one.trainable]
+        if active != self._active or self._changed_outside():
+            self._begin()
+        closure = partial(evaluate, *batch)
+        buffers = list(self.model.buffers())
+        kept, generator = [b.clone() for b in buffers], torch.get_rng_state()
+        watched = [Watched(one.unit) for one in active]
+        with watching(watched):
+            told = closure()
+        output, loss = self._checked(told, watched)
+        plain = Pass(output, loss, ())
+        ok = plain.finite
+        self.steps += 1
+        loss.sum().backward(retain_graph=True)  # type: ignore[no-untyped-call]
+        self._place(watched, output)
+        self._learn(closure, watched, plain, partial(untouched, buffers, generator))
+        if bool(ok.any()):
+            self._refused_in_a_row = 0
+            self._base_step(ok)
+        else:
+            self._refuse_batch()
+            for buffer, value in zip(buffers, kept, strict=True):
+                buffer.copy_(value)
+        with torch.no_grad():
+            for mode in self.modes or []:
+                mode.write()
+        self._written = self._held()
+        self.zero_grad()
+        return loss.detach()
+
+    def _refuse_misuse(self, evaluate: Any) -> None:
         if not callable(evaluate):
             raise TypeError(
                 "step needs the function that computes output and loss, optimiser.step(evaluate, x, target), "
                 "and calls backward itself."
             )
-        active = [track for track in self.tracks if track.trainable]
-        if active != self._active or any(track.changed() for track in self.tracks):
-            self._begin()
-        self.zero_grad()
-        closure = partial(evaluate, *batch)
-        watched = [track.watched() for track in active]
-        with watching(watched):
-            told = closure()
-        output, loss = self._checked(told, watched)
-        ok = loss.detach().isfinite() & output.detach().reshape(*self.runs, -1).isfinite().all(-1)
-        held = self._learn(closure, active, watched, (output, loss), ok) if bool(ok.any()) else loss.detach()
-        self.steps += 1
-        return held
+        if getattr(self, "grad_scale", None) is not None or getattr(self, "found_inf", None) is not None:
+            raise ValueError(
+                "A GradScaler cannot scale gradients that step computes itself. Call optimiser.step(evaluate, ...) "
+                "without the scaler, and use bfloat16 in autocast, which needs none."
+            )
+        if torch.distributed.is_available() and torch.distributed.is_initialized():
+            self._refuse_company(torch.distributed.get_world_size())
+
+    def _refuse_company(self, processes: int) -> None:
+        if processes > 1:
+            raise ValueError(
+                f"LocalGaussNewton sees the batch of its own process only: these {processes} would drift apart. "
+                "Find the units' numbers in one process, freeze them, and train the rest in several."
+            )
+
+    def _refuse_batch(self) -> None:
+        self.refused += 1
+        self._refused_in_a_row += 1
+        if self._refused_in_a_row == MANY_REFUSED:
+            warnings.warn(
+                f"{MANY_REFUSED} batches in a row gave an output or a loss that is not finite; nothing is learned from "
+                "them. Look at the data, the learning rate, and inputs of a division near zero.",
+                stacklevel=4,
+            )
+
+    def _place(self, watched: Sequence[Watched], output: Tensor) -> None:
+        """Ask the graph where each unit sits, once."""
+        if self.modes is not None:
+            return
+        own = {p for one in self._active for p in one.unit.parameters(recurse=False)}
+        found = zip(self._active, places(watched, output, own), strict=True)
+        self._places = {one: place for one, place in found if place is not None}
+        self.modes = make_modes(self._places, self.settings)
 
     def _learn(
-        self, closure: Closure, active: list[Track], watched: list[Watched], told: tuple[Tensor, Tensor], ok: Tensor
-    ) -> Tensor:
-        output, loss = told
-        loss.sum().backward(retain_graph=True)  # type: ignore[no-untyped-call]
-        probes = loss_probes(loss, output, len(self.runs), self.steps)
-        evidence = gather(watched, output, probes)
-        seen = [(t, w, e) for t, w, e in zip(active, watched, evidence, strict=True) if e is not None]
+        self,
+        closure: Closure,
+        watched: Sequence[Watched],
+        plain: Pass,
+        further: Callable[[], AbstractContextManager[None]],
+    ) -> None:
+        runs, step = len(self.runs), self.steps
+        learning = [mode for mode in self.modes or [] if mode.due(step)]
+        if not learning:
+            return
 
-        def loss_of(tried: Sequence[Watched]) -> Tensor:
-            with watching(tried):
+        def complete(output: Tensor, loss: Tensor) -> Pass:
+            return Pass(output, loss, loss_probes(loss, output, runs, step))
+
+        def again(stand_ins: Sequence[Watched]) -> Pass:
+            with further(), torch.enable_grad(), watching(stand_ins):
+                return complete(*closure())
+
+        def loss_with(stand_ins: Sequence[Watched]) -> Tensor:
+            with further(), torch.no_grad(), watching(stand_ins):
                 return closure()[1]
 
+        plain = complete(plain.output, plain.loss)
+        evidence: list[Evidence | None] = [None] * len(watched)
+        if any(mode.position is not Position.STACK for mode in learning):
+            evidence = gather(watched, plain.output, plain.probes, plain.loss.sum())
+        batch = Batch(plain, plain.finite, again, loss_with, partial(loss_with, []))
+        seen = {id(one.unit): Seen(one, w, e) for one, w, e in zip(self._active, watched, evidence, strict=True)}
         with torch.no_grad():
-            stacked, held = [], loss.detach()
-            for track, one, known in seen:
-                if len(one.uses) == 1 and not one.uses[0].learned and same_memory(one.uses[0].y, output):
-                    track.direct(known, learn_signs(track, known, ok), ok)
-                elif self._absorbing:
-                    learn_between(track, known, ok)
-                else:
-                    track.stacked = True
-                    stacked.append((track, one, known))
-            if stacked:
-                held = self.group.learn(stacked, Batch(output, probes, loss, ok, loss_of))
-            if self.base is not None:
-                self._base_step(ok)
-            for track in active:
-                track.write()
-        return held
+            for mode in learning:
+                mode.learn([seen[id(one.unit)] for one in mode.units], batch)
 
     def _base_step(self, ok: Tensor) -> None:
-        assert self.base is not None
         if not bool(ok.all()):
-            for group in self.base.param_groups:
+            for group in self.param_groups:
                 for p in group["params"]:
                     if p.grad is not None:
                         p.grad.nan_to_num_(0.0, 0.0, 0.0)
         self.base.step()
+        for module in self.model.modules():
+            if isinstance(module, Unit) and module.weights:
+                module.project_()
+
+    def _held(self) -> list[Tensor]:
+        return [p.detach().clone() for one in self.units for p in one.unit.parameters(recurse=False)]
+
+    def _changed_outside(self) -> bool:
+        """Whether somebody else has changed the units' weights since the last step."""
+        if self._written is None:
+            return False
+        return any(not torch.equal(a, b) for a, b in zip(self._written, self._held(), strict=True))
 
     def _checked(self, told: Any, watched: Sequence[Watched]) -> tuple[Tensor, Tensor]:
         output, loss = told if isinstance(told, tuple) and len(told) == 2 else (None, told)
@@ -164,27 +243,62 @@ class LocalGaussNewton:
             raise ValueError("The function has called backward; leave that to step, which needs the graph.")
         return output, loss
 
-    def zero_grad(self, set_to_none: bool = True) -> None:
-        """For loops that call it; `step` clears gradients itself."""
-        if self.base is not None:
-            self.base.zero_grad(set_to_none)
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
+        """More parameters for the base optimiser."""
+        if "base" in self.__dict__ and self.param_groups is self.base.param_groups:
+            self.base.add_param_group(param_group)
+        else:  # while torch itself builds this optimiser
+            super().add_param_group(param_group)
+
+    def report(self) -> Report:
+        """How each unit stands: printed a table, `.numbers()` for a log."""
+        modes = self.modes or []
+        standings = [one for mode in modes for one in mode.standings()]
+        known = {id(one.ruled.unit) for one in standings}
+        idle = [f"{one.label} ({type(one.unit).__name__})" for one in self.units if id(one.unit) not in known]
+        return Report(self.steps, self.refused, standings, idle)
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything needed to go on bit for bit, beside the model's own state."""
-        units = {t.name: t.state() for t in self.tracks}
-        base = self.base.state_dict() if self.base else None
-        return {"steps": self.steps, "units": units, "group": self.group.state(), "base": base}
+        """Everything needed to go on bit for bit, beside the model's own state; tensors, numbers and strings only."""
+        modes = None
+        if self.modes is not None:
+            modes = [m.saved() for m in self.modes]
+        places = {one.name: [p.position.name, p.learned_below, p.learned_above] for one, p in self._places.items()}
+        names = [one.name for one in self.units]
+        rule = {"steps": self.steps, "refused": self.refused, "units": names, "places": places, "modes": modes}
+        return {**self.base.state_dict(), "rule": rule}
 
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on where `state_dict` was taken; the model's own state is loaded apart."""
-        if "units" not in state:
+    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
+        """Go on where `state_dict` was taken; the model's own state is loaded apart, before or after."""
+        if "rule" not in state_dict:
             raise ValueError("This is not the state of a LocalGaussNewton; a base optimiser's belongs to .base.")
-        names = {t.name for t in self.tracks}
-        if names != set(state["units"]):
-            raise ValueError(f"The state belongs to units {sorted(state['units'])}, this model has {sorted(names)}.")
-        self.group.load(state["group"], {t.name: t for t in self.tracks})
-        for track in self.tracks:
-            track.load(state["units"][track.name])
-        self.steps = int(state["steps"])
-        if self.base is not None and state["base"] is not None:
-            self.base.load_state_dict(state["base"])
+        rule, names = state_dict["rule"], [one.name for one in self.units]
+        if names != rule["units"]:
+            raise ValueError(f"The state belongs to units {rule['units']}, this model has {names}.")
+        self._begin()
+        if rule["modes"] is not None:
+            by_name = {one.name: one for one in self.units}
+            for name, (position, below, above) in rule["places"].items():
+                self._places[by_name[name]] = Place(Position[position], below, above)
+            self.modes = make_modes(self._places, self.settings)
+            for mode, saved in zip(self.modes, rule["modes"], strict=True):
+                mode.load(saved)
+        self.steps, self.refused = int(rule["steps"]), int(rule["refused"])
+        self.base.load_state_dict({k: v for k, v in state_dict.items() if k != "rule"})
+        self.param_groups, self.state = self.base.param_groups, self.base.state
+
+    def __getstate__(self) -> dict[str, Any]:
+        # torch keeps the parameters only; a copy of this optimiser needs its model, too
+        return {k: v for k, v in self.__dict__.items() if k not in ("step", "_written")} | {"_written": None}
+
+
+def make_modes(places: Mapping[Ruled, Place], settings: Settings) -> list[Mode]:
+    """How units are treated: a stack as a whole, others one by one."""
+    modes: list[Mode] = []
+    for one, place in places.items():
+        if place.position is Position.OUTPUT:
+            modes.append(AtOutput(one, settings))
+        elif place.position is Position.BETWEEN:
+            modes.append(Between(one, place, settings))
+    stacked = [one for one, place in places.items() if place.position is Position.STACK]
+    return [*modes, Stack(stacked, settings)] if stacked else modes

@@ -2,30 +2,35 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import torch
 from torch import Tensor
 
-from nalm.core.form import Product
 from nalm.training.rule.evidence import Evidence
-from nalm.training.rule.track import Track
+from nalm.training.rule.ruled import Ruled
 
 SAME = 1e-6  # logarithms of a constant magnitude differ by less
 SPARE = 8  # so many equations more than unknowns: a wrong solution survives them once in 256 times
 
 
-def parities(negative: Tensor, wanted: Tensor) -> tuple[Tensor, Tensor]:
+class Parities(NamedTuple):
+    """The inputs that take part `(*runs, out, in)`, and whether they explain every sample `(*runs, out)`."""
+
+    taken: Tensor
+    explains: Tensor
+
+
+def parities(negative: Tensor, wanted: Tensor) -> Parities:
     """Which inputs have to be multiplied for the wanted signs, by Gaussian elimination over the field of two elements.
 
     Args:
         negative: signs of the inputs `(*runs, in, samples)`.
         wanted: signs of the outputs `(*runs, out, samples)`.
 
-    Returns:
-        The inputs that take part `(*runs, out, in)`, and whether they explain every sample `(*runs, out)`.
-
     >>> x = torch.tensor([[1.0, -1, 1, -1], [1, 1, -1, -1], [-1, -1, 1, -1]])
-    >>> taken, explains = parities(x < 0, x[:2].prod(0, keepdim=True) < 0)
-    >>> taken.tolist(), explains.tolist()
+    >>> found = parities(x < 0, x[:2].prod(0, keepdim=True) < 0)
+    >>> found.taken.tolist(), found.explains.tolist()
     ([[True, True, False]], [True])
     """
     inputs, samples = negative.shape[-2:]
@@ -41,22 +46,31 @@ def parities(negative: Tensor, wanted: Tensor) -> tuple[Tensor, Tensor]:
         spent = spent | pivot
         taken.append(pivot)
     solution = [(system[..., inputs:] & pivot.unsqueeze(-1)).any(-2) for pivot in taken]  # each (*runs, out)
-    return torch.stack(solution, -1), ~(system[..., inputs:] & ~spent.unsqueeze(-1)).any(-2)
+    return Parities(torch.stack(solution, -1), ~(system[..., inputs:] & ~spent.unsqueeze(-1)).any(-2))
 
 
-def learn_signs(track: Track, evidence: Evidence, ok: Tensor) -> Tensor:
-    """Set the exponents of inputs of constant magnitude by the signs; rows whose signs are explained `(*runs, out)`."""
-    explained = torch.ones_like(track.snapped)
-    if not isinstance(track.form, Product) or not track.form.signed:
-        return explained
-    f = track.form.features(evidence.x)
+class Signs(NamedTuple):
+    """Numbers `(*runs, out, in)`, and the rows whose signs are explained `(*runs, out)`."""
+
+    numbers: Tensor
+    explained: Tensor
+
+
+def by_signs(ruled: Ruled, evidence: Evidence, numbers: Tensor) -> Signs:
+    """Set the exponents of inputs of constant magnitude by the signs."""
+    explained = torch.ones_like(numbers[..., 0], dtype=torch.bool)
+    if not ruled.form.signed:
+        return Signs(numbers, explained)
+    f = ruled.form.features(evidence.x)
     mute = f.amax(-1) - f.amin(-1) < SAME  # (*runs, in)
     if not bool(mute.any()) or f.shape[-1] < f.shape[-2] + SPARE:
-        return explained
+        return Signs(numbers, explained)
     negative = evidence.x < 0
-    others = torch.where(mute.unsqueeze(-2), 0.0, track.rounded).remainder(2) @ negative.to(f)
+    others = torch.where(mute.unsqueeze(-2), 0.0, ruled.nearest(numbers)).remainder(2) @ negative.to(f)
     wanted = (evidence.implied < 0) ^ (others.remainder(2) > 0.5)
-    taken, solved = parities(negative & mute.unsqueeze(-1), wanted)
-    concerned = mute.unsqueeze(-2) & solved.unsqueeze(-1)
-    track.keep(ok, "numbers", torch.where(concerned, taken.to(f), track.numbers))
-    return torch.where(mute.any(-1, keepdim=True), solved, explained)
+    found = parities(negative & mute.unsqueeze(-1), wanted)
+    concerned = mute.unsqueeze(-2) & found.explains.unsqueeze(-1)
+    return Signs(
+        torch.where(concerned, found.taken.to(f), numbers),
+        torch.where(mute.any(-1, keepdim=True), found.explains, explained),
+    )

@@ -1,28 +1,52 @@
-"""The data step: each output's numbers move towards the regression of its implied target on its features."""
+"""A streaming regression: each output's implied targets on the unit's features, one batch at a time."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
 
 import torch
 from torch import Tensor
 
-from nalm.core.form import Form, Sum
+from nalm.core.form import Form
 from nalm.training.rule.evidence import Evidence
+from nalm.training.rule.ruled import Ruled
+from nalm.training.rule.settings import Settings
+from nalm.training.rule.state import State, aligned
 
-CLIP = 20.0  # largest believed error of a logarithm
+SAMPLES = 8  # per unknown: running moments rest on at least so many, in batches of any size
+FARTHEST = 8.0  # so many times the grid: larger exponents overflow, larger coefficients belong to separable classes...
+DETOUR = 16.0  # ... once there are so many samples per coefficient; before, they may be a detour
+
+
+def factored(moment: Tensor, damping: float | Tensor) -> Tensor:
+    """The Cholesky factor of (moment + damping), both relative to the mean eigenvalue; zero where there is none.
+
+    `damping` is one number or one per run.
+    """
+    mean = moment.diagonal(dim1=-2, dim2=-1).mean(-1)[..., None, None]
+    eye = torch.eye(moment.shape[-1], dtype=moment.dtype, device=moment.device)
+    ridge = torch.as_tensor(damping, dtype=moment.dtype, device=moment.device)[..., None, None] * eye
+    scaled = torch.where(mean > 0, moment / mean, eye).nan_to_num()
+    factor, info = torch.linalg.cholesky_ex(scaled + ridge)
+    failed = info != 0
+    if bool(failed.any()):  # rounding has made it indefinite: a millionth of the mean eigenvalue mends that
+        again, info = torch.linalg.cholesky_ex(scaled + ridge + 1e-6 * eye)
+        factor, failed = torch.where(failed[..., None, None], again, factor), failed & (info != 0)
+    return torch.where(failed[..., None, None] | (mean <= 0), 0.0, factor * mean.clamp(min=1e-300).sqrt())
+
+
+def divided(factor: Tensor, right: Tensor) -> Tensor:
+    """right divided by the matrix of a Cholesky factor; zero where there is none."""
+    dead = (factor.diagonal(dim1=-2, dim2=-1) == 0).any(-1)[..., None, None]
+    safe = torch.where(dead, torch.eye(factor.shape[-1], dtype=factor.dtype, device=factor.device), factor)
+    solution = torch.cholesky_solve(right.nan_to_num(), safe)
+    return torch.where(~dead & solution.isfinite(), solution, 0.0)
 
 
 def solve(moment: Tensor, right: Tensor, damping: float | Tensor) -> Tensor:
-    """(moment + damping) ^ -1 right, for symmetric moments; zero where there is nothing to divide by.
-
-    `damping` is relative to the mean eigenvalue, one number or one per run.
-    """
-    size = moment.shape[-1]
-    mean = moment.diagonal(dim1=-2, dim2=-1).mean(-1)[..., None, None]
-    eye = torch.eye(size, dtype=moment.dtype, device=moment.device)
-    ridge = torch.as_tensor(damping, dtype=moment.dtype, device=moment.device)[..., None, None] * eye
-    scaled = torch.where(mean > 0, moment / mean, eye) + ridge
-    solution, info = torch.linalg.solve_ex(scaled.nan_to_num(), (right / mean).nan_to_num())
-    return torch.where((info == 0)[..., None, None] & solution.isfinite() & (mean > 0), solution, 0.0)
+    """(moment + damping) ^ -1 right, for symmetric moments; zero where there is nothing to divide by."""
+    return divided(factored(moment, damping), right)
 
 
 def safe_share(step: Tensor, slope: Tensor, batch: Tensor) -> Tensor:
@@ -35,18 +59,92 @@ def safe_share(step: Tensor, slope: Tensor, batch: Tensor) -> Tensor:
     return torch.where(bend > 0, (step * slope).sum(-1) / bend, 1.0).clamp(0.0, 1.0)
 
 
-def information(form: Form, evidence: Evidence) -> Tensor:
-    """How much each sample knows about each output, `(*runs, out, samples)`, 1 on average or less.
+@dataclass
+class Regression(State):
+    """What the data want a unit's numbers to be, in its box or not; float64.
 
-    For sums it is the curvature. A logarithm is believed less where the loss hardly sees the output, and where the
-    output is small against the typical error, because there the target's logarithm is mostly noise. The output decides,
-    not the target: weights that depend on the noise itself would let large errors pass for large targets.
+    Attributes:
+        numbers: the free coefficients or exponents `(*runs, out, in)`.
+        offset: the intercept nobody uses: what layers above still have to absorb `(*runs, out)`.
+        moment: running second moment of the features `(*runs, out, in or in + 1, the same)`.
+        age: running share of the moment that comes from data `(*runs,)`; the rest is its start at zero.
+        seen: running number of samples behind the moment `(*runs,)`.
     """
-    h = evidence.curvature
-    mean = h.mean(-1, keepdim=True)
-    if isinstance(form, Sum):
-        return torch.where(mean > 0, h / mean, 0.0)
-    seen = h / (h + mean)
-    noise = (evidence.implied - evidence.y).abs().median(-1, keepdim=True).values
-    square = evidence.y.square()
-    return torch.where(h > 0, 2 * seen * square / (square + noise.square()), 0.0).nan_to_num()
+
+    numbers: Tensor
+    offset: Tensor
+    moment: Tensor | None
+    age: Tensor
+    seen: Tensor
+
+    @classmethod
+    def of(cls, ruled: Ruled) -> Self:
+        """Begin with the numbers the unit holds."""
+        numbers, runs = ruled.read(), ruled.unit.runs
+        new = numbers.new_zeros
+        return cls(numbers, new(*runs, numbers.shape[-2]), None, new(runs), new(runs))
+
+    def learn(self, ruled: Ruled, view: View, ok: Tensor, settings: Settings) -> None:
+        """One safe step towards the regression of the targets on the features.
+
+        A product's intercept tolerates curvature that is wrong by a factor, and gains that layers above have yet to
+        learn.
+        """
+        f, form = view.features, ruled.form
+        error = form.believed(view.target - self.numbers @ f - self.offset.unsqueeze(-1))
+        design = torch.cat([f, torch.ones_like(f[..., :1, :])], -2) if view.intercept else f
+        weighted = view.weight.unsqueeze(-2) * design.unsqueeze(-3)  # (*runs, out, in or in + 1, samples)
+        batch = weighted @ design.mT.unsqueeze(-3)
+        unknowns, samples = design.shape[-2:]
+        memory = max(settings.memory, 1 - samples / (SAMPLES * unknowns))
+        old = torch.zeros_like(batch) if self.moment is None else self.moment
+        self.moment = old
+        self.keep(
+            ok,
+            age=memory * self.age + 1 - memory,
+            seen=memory * self.seen + samples,
+            moment=memory * old + (1 - memory) * batch,
+        )
+        moment = self.moment / aligned(self.age, batch).clamp(min=1e-12)
+        right = weighted @ error.unsqueeze(-1)
+        change = solve(moment, right, settings.damping).squeeze(-1)
+        change = change * safe_share(change, right.squeeze(-1), batch).unsqueeze(-1)
+        change = change if view.intercept else torch.nn.functional.pad(change, (0, 1))
+        few = aligned(self.seen < 2 * unknowns, change)
+        largest = change[..., :-1].abs().amax(-1, keepdim=True)
+        change = torch.where(few & (largest > settings.early), change * settings.early / largest, change)
+        ok = ok & change.isfinite().all(-1).all(-1)
+        bound = torch.full_like(self.numbers, FARTHEST * max(abs(g) for g in ruled.grid))
+        if form.linear:
+            bound = torch.where(aligned(self.seen < DETOUR * f.shape[-2], bound), torch.inf, bound)
+        numbers = (self.numbers + change[..., :-1]).clamp(-bound, bound)
+        self.keep(ok, numbers=numbers, offset=self.offset + change[..., -1])
+
+
+@dataclass(frozen=True)
+class View:
+    """A batch in the coordinate in which the unit is linear.
+
+    Attributes:
+        features: `(*runs, in, samples)`.
+        target: the implied targets `(*runs, out, samples)`.
+        weight: of each sample, adds up to 1 `(*runs, out, samples)`.
+        intercept: whether a constant beside the features is allowed for.
+    """
+
+    features: Tensor
+    target: Tensor
+    weight: Tensor
+    intercept: bool
+
+    @classmethod
+    def of(cls, form: Form, evidence: Evidence, numbers: Tensor, intercept: bool) -> Self:
+        """What a unit's evidence says; how much each sample knows is judged by what some numbers compute."""
+        y = form.smooth(numbers, evidence.x)
+        weight = form.information(y, evidence.implied, evidence.curvature)
+        weight = weight / weight.sum(-1, keepdim=True).clamp(min=1e-300)
+        return cls(form.features(evidence.x), form.link(evidence.implied), weight, intercept)
+
+    def error(self, numbers: Tensor) -> Tensor:
+        """The mean squared error of some numbers, `(*runs, out)`."""
+        return (self.weight * (self.target - numbers @ self.features).square()).sum(-1)

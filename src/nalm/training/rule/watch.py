@@ -1,4 +1,4 @@
-"""Seeing a unit at work: within `watching`, each use of a unit computes from the rule's own numbers and is recorded."""
+"""Seeing units at work: within `watching`, each use of a unit is recorded; a form may stand in for its formula."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from nalm.core.form import Form
 from nalm.core.unit import Unit
+
+Compute = Callable[[Tensor], Tensor]
 
 
 @dataclass
@@ -19,35 +20,29 @@ class Use:
 
     x: Tensor
     y: Tensor
-    learned: bool  # whether anything trainable lies below
 
 
 @dataclass
 class Watched:
-    """A unit, the numbers its forward pass should use, and what it was used for."""
+    """A unit and what it was used for.
+
+    Attributes:
+        unit: whose `compute` is watched.
+        instead: computes in its place; by default the unit itself does.
+        uses: its calls, while gradients are recorded.
+    """
 
     unit: Unit
-    form: Form
-    numbers: Tensor  # (*runs, out, in), float64
-    exact: Tensor  # (*runs, out): rows on the grid
+    instead: Compute | None = None
     uses: list[Use] = field(default_factory=list)
 
     def compute(self, x: Tensor) -> Tensor:
-        """The unit's output, smooth between grid points and exact on them, and a record of it."""
-        numbers, rows = self.numbers.to(x.dtype), self.exact.unsqueeze(-1)
-        # a row takes part in one of the two only: elsewhere its numbers are 0, so nothing infinite can leak
-        if bool(self.exact.all()):
-            y = self.form.exact(numbers, x)
-        elif not bool(self.exact.any()):
-            y = self.form.smooth(numbers, x)
-        else:
-            on, off = (torch.where(r, numbers, 0.0) for r in (rows, ~rows))
-            y = torch.where(rows, self.form.exact(on, x), self.form.smooth(off, x))
-        learned = y.requires_grad
+        """The output, recorded."""
+        y = type(self.unit).compute(self.unit, x) if self.instead is None else self.instead(x)
         if torch.is_grad_enabled():
-            y = y if learned else y.requires_grad_()
+            y = y if y.requires_grad else y.requires_grad_()
             y.retain_grad()
-            self.uses.append(Use(x.detach().expand(*self.unit.runs, *x.shape[-2:]), y, learned))
+            self.uses.append(Use(x.detach().expand(*self.unit.runs, *x.shape[-2:]), y))
         return y
 
 
@@ -56,15 +51,30 @@ def watching(watched: Sequence[Watched]) -> Iterator[None]:
     """Replace `compute` of each unit; nothing of it stays on the modules, so they can be copied and saved as ever."""
     with ExitStack() as undo:
         for one in watched:
-            _replace(one.unit, one.compute, undo)
+            one.unit.__dict__["compute"] = one.compute
+            undo.callback(one.unit.__dict__.pop, "compute")
         yield
-
-
-def _replace(unit: Unit, compute: Callable[[Tensor], Tensor], undo: ExitStack) -> None:
-    unit.__dict__["compute"] = compute
-    undo.callback(unit.__dict__.pop, "compute")
 
 
 def same_memory(a: Tensor, b: Tensor) -> bool:
     """Whether two tensors are the same numbers seen in different layouts."""
     return a.untyped_storage().data_ptr() == b.untyped_storage().data_ptr() and a.numel() == b.numel()
+
+
+@contextmanager
+def untouched(buffers: Sequence[Tensor], generator: Tensor) -> Iterator[None]:
+    """A further pass over the same batch: it draws what the first pass drew, and no running statistic moves.
+
+    Args:
+        buffers: of the model.
+        generator: state of torch's generator before the first pass.
+    """
+    kept = [b.clone() for b in buffers]
+    after = torch.get_rng_state()
+    torch.set_rng_state(generator)
+    try:
+        yield
+    finally:
+        torch.set_rng_state(after)
+        for buffer, value in zip(buffers, kept, strict=True):
+            buffer.copy_(value)

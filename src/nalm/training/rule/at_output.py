@@ -1,0 +1,164 @@
+"""A unit that is the network's output: its implied targets are the targets, so each row is a regression of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple, final
+
+import torch
+from torch import Tensor
+
+from nalm.training.rule.batch import Batch
+from nalm.training.rule.evidence import Evidence, gather
+from nalm.training.rule.graph import Position
+from nalm.training.rule.mode import Seen, Standing, share
+from nalm.training.rule.parity import by_signs
+from nalm.training.rule.regression import Regression, View
+from nalm.training.rule.ruled import Ruled, holding
+from nalm.training.rule.settings import Settings
+from nalm.training.rule.state import State
+from nalm.training.rule.watch import Use, Watched
+
+DIGITS = 1e3  # so much larger than its rounding error a target has to be: three digits
+BENT = 0.01  # relative difference between a loss and its parabola from which on it is none
+ROUNDING = 32.0  # errors below this many units of rounding are none: those of a hundred terms, added up at random
+
+
+class Known(NamedTuple):
+    """Evidence, the runs `(*runs,)` for which it is any, and those whose loss is no squared error."""
+
+    evidence: Evidence
+    ok: Tensor
+    bent: Tensor
+
+
+@dataclass
+class Choice(State):
+    """What each row `(*runs, out)` holds.
+
+    Attributes:
+        snapped: the nearest grid point of the free numbers...
+        moved: ... or these themselves; neither: what the base optimiser makes of it.
+        streak: by how many steps more the test of the grid spoke for a change than against it.
+        unexplained: share of the implied target's variance that what the row holds leaves.
+    """
+
+    snapped: Tensor
+    moved: Tensor
+    streak: Tensor
+    unexplained: Tensor
+
+
+@final
+class AtOutput:
+    """See the module. The search is a regression in float64; the unit holds the better of it, its grid point and what
+    the base optimiser found."""
+
+    position = Position.OUTPUT
+
+    def __init__(self, ruled: Ruled, settings: Settings) -> None:
+        self.ruled, self.settings = ruled, settings
+        self.units: Sequence[Ruled] = [ruled]
+        self.free = Regression.of(ruled)
+        rows = torch.zeros_like(self.free.offset, dtype=torch.bool)
+        self.choice = Choice(rows, rows.clone(), rows.to(torch.int64), torch.ones_like(self.free.offset))
+        self.quiet = 0  # steps in which nothing changed
+
+    def due(self, step: int) -> bool:
+        """Every step while something happens."""
+        return self.quiet < self.settings.patience or step % self.settings.rest == 0
+
+    def learn(self, seen: Sequence[Seen], batch: Batch) -> None:
+        """One step of each row's regression, and a choice between it and the grid."""
+        form, before, use = self.ruled.form, self.choice.snapped, seen[0].watched.uses[0]
+        known = self._readable(seen[0].evidence, batch)
+        if known is None:
+            return
+        evidence, ok = known.evidence, known.ok
+        signs = by_signs(self.ruled, evidence, self.free.numbers)
+        self.free.keep(ok, numbers=signs.numbers)
+        view = View.of(form, evidence, self.free.numbers, intercept=not form.linear)
+        self._settle(view, signs.explained, ok, batch.plain.rounding)
+        self._compare(known, use, batch)
+        self.free.learn(self.ruled, view, ok, self.settings)
+        # outside the box such a loss would only be asked farther and farther away
+        self.free.keep(known.bent, numbers=self.free.numbers.clamp(*self.ruled.box))
+        same = bool((before == self.choice.snapped).all() & self.choice.snapped.all())
+        self.quiet = self.quiet + 1 if same else 0
+
+    def _readable(self, evidence: Evidence | None, batch: Batch) -> Known | None:
+        """The evidence, if need be from a pass in which the form stands in for the unit.
+
+        By its own formula a unit may divide by zero, or compute numbers so large that beside them the target is lost in
+        rounding; with the free numbers it soon does not. And only a squared error implies the same target wherever the
+        output is; others (Huber, cross-entropy) have to be asked at the free numbers.
+        """
+        if evidence is None:
+            return None
+        y, implied, loss = evidence.y, evidence.implied, batch.plain.loss.detach().double()
+        lost = DIGITS * batch.plain.rounding * y.abs().median(-1).values > implied.abs().median(-1).values
+        squared = 0.5 * (evidence.curvature * (y - implied).square()).sum((-2, -1))
+        bent = (loss - squared).abs() > BENT * loss
+        if bool((batch.ok & ~lost.any(-1) & ~bent).all()):
+            return Known(evidence, batch.ok, bent)
+        free, snapped = self.free.numbers, self.choice.snapped
+        numbers = torch.where(snapped.unsqueeze(-1), self.ruled.nearest(free), free)
+        watched = [Watched(self.ruled.unit, partial(self.ruled.compute, numbers, snapped))]
+        found = batch.again(watched)
+        with torch.enable_grad():
+            (evidence,) = gather(watched, found.output, found.probes, found.loss.sum())
+        return None if evidence is None else Known(evidence, found.finite, bent)
+
+    def _settle(self, view: View, possible: Tensor, ok: Tensor, rounding: float) -> None:
+        """Use the grid where it explains the implied targets better than the free numbers, and only while it does."""
+        s, choice, rounded = self.settings, self.choice, self.ruled.nearest(self.free.numbers)
+        free, grid = view.error(self.free.numbers), view.error(rounded)
+        size = (view.weight * self.ruled.form.rounding(rounded, view.features).square()).sum(-1)
+        floor = (ROUNDING * rounding) ** 2 * size
+        for_change = torch.where(choice.snapped, grid > free + floor, grid <= free)
+        leave, take = grid > s.decisive * free + floor, (s.decisive * grid < free) | (grid < floor)
+        streak = (choice.streak + torch.where(for_change, 1, -1)).clamp(min=0)
+        change = torch.where(choice.snapped, leave, take) | (streak >= s.patience)
+        possible = possible & (rounded != 0).any(-1)  # a row of zeros would end all learning through it
+        choice.keep(ok, streak=torch.where(change, 0, streak), snapped=(choice.snapped ^ change) & possible & s.snap)
+
+    def _compare(self, known: Known, use: Use, batch: Batch) -> None:
+        """The free numbers, which have not seen this batch, against what the unit holds, by the unit's own formula."""
+        h, implied, choice = known.evidence.curvature, known.evidence.implied, self.choice
+        held = (h * (use.y.detach().double() - implied).square()).sum(-1).nan_to_num(torch.inf)
+        centred = implied - implied.mean(-1, keepdim=True)
+        choice.keep(known.ok, unexplained=held / (h * centred.square()).sum(-1).clamp(min=1e-300))
+        if bool(choice.snapped.all()):
+            return
+        with holding([(self.ruled, self.free.numbers.clamp(*self.ruled.box))]):
+            y = type(self.ruled.unit).compute(self.ruled.unit, use.x).double()
+            loss = batch.loss_held() if bool(known.bent.any()) else batch.plain.loss
+        better = (h * (y - implied).square()).sum(-1) < held
+        better = torch.where(known.bent.unsqueeze(-1), (loss < batch.plain.loss).unsqueeze(-1), better)
+        choice.keep(known.ok, moved=better & ~choice.snapped)
+
+    def write(self) -> None:
+        """The grid, or the free numbers; other rows are the base optimiser's."""
+        snapped = self.choice.snapped
+        free = self.free.numbers
+        numbers = torch.where(snapped.unsqueeze(-1), self.ruled.nearest(free), free.clamp(*self.ruled.box))
+        self.ruled.write(numbers, snapped | self.choice.moved)
+
+    def standings(self) -> list[Standing]:
+        """How it stands."""
+        snapped = self.choice.snapped
+        moved = self.choice.moved & ~snapped
+        left = float(self.choice.unexplained.clamp(max=1).mean())
+        return [Standing(self.ruled, self.position, share(snapped), share(moved), left)]
+
+    def saved(self) -> dict[str, Any]:
+        """All it remembers."""
+        return {"free": self.free.saved(), "choice": self.choice.saved(), "quiet": self.quiet}
+
+    def load(self, saved: Mapping[str, Any]) -> None:
+        """Go on where it was saved."""
+        self.free.loaded(saved["free"], self.ruled.label)
+        self.choice.loaded(saved["choice"], self.ruled.label)
+        self.quiet = int(saved["quiet"])

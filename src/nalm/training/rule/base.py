@@ -1,0 +1,58 @@
+"""The optimiser that trains the model beside the rule."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import nn
+
+from nalm.core.unit import Unit
+from nalm.training.rule.ruled import covered
+
+Base = torch.optim.Optimizer | Callable[[list[nn.Parameter]], torch.optim.Optimizer]
+
+
+def make_base(base: Base | None, model: nn.Module) -> torch.optim.Optimizer:
+    """The base optimiser, built and checked."""
+    parameters = [p for p in model.parameters() if p.requires_grad]
+    if base is not None and not callable(base) and not isinstance(base, torch.optim.Optimizer):
+        raise TypeError(
+            f"base is {base!r}; it needs an optimiser, or a function of parameters: lambda p: Adam(p, 3e-3)."
+        )
+    if base is None or not isinstance(base, torch.optim.Optimizer):
+        base = (base or torch.optim.Adam)(list(model.parameters()))  # also frozen ones, which may cease to be
+    if isinstance(base, torch.optim.LBFGS):
+        raise ValueError(
+            "LBFGS evaluates the model several times per step, which cannot be shared; use a first-order one."
+        )
+    held = {p for group in base.param_groups for p in group["params"]}
+    missing = set(parameters) - held
+    if missing:
+        warnings.warn(
+            f"{len(missing)} trainable parameters are in no optimiser; of these only the rule moves those of units. "
+            "Build the base over model.parameters().",
+            stacklevel=3,
+        )
+    return base
+
+
+def warn_fallbacks(model: nn.Module) -> None:
+    """Say once which arithmetic units the rule cannot train."""
+    names = []
+    for name, module in model.named_modules():
+        arithmetic = isinstance(module, Unit) and any(w.grid for w in module.weights.values())
+        if arithmetic and not covered(module):
+            names.append(f"{name or 'the model'} ({type(module).__name__})")
+    if names:
+        what = ", ".join(names)
+        warnings.warn(f"Left to the base optimiser, as no form covers all their weights: {what}.", stacklevel=4)
+
+
+def common_runs(units: Sequence[Unit]) -> tuple[int, ...]:
+    """The runs axes all units share."""
+    runs = {unit.runs for unit in units}
+    if len(runs) > 1:
+        raise ValueError(f"The units have different runs axes {sorted(runs)}; build them with the same runs.")
+    return runs.pop()

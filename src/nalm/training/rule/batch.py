@@ -1,0 +1,68 @@
+"""One batch as the modes see it: what the plain pass gave, and further passes on the same data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from nalm.training.rule.watch import Watched
+
+
+@dataclass(frozen=True)
+class Pass:
+    """A forward pass.
+
+    Attributes:
+        output: of the network.
+        loss: of shape `runs`.
+        probes: vectors at the output whose squares are the curvature of the loss.
+    """
+
+    output: Tensor
+    loss: Tensor
+    probes: Sequence[Tensor]
+
+    @property
+    def size(self) -> Tensor:
+        """Sum over the samples of curvature times squared output `(*runs,)`: twice the loss of an output of zero."""
+        runs = self.loss.shape
+        return torch.stack([(p * self.output).reshape(*runs, -1).double().square().sum(-1) for p in self.probes]).sum(0)
+
+    @property
+    def samples(self) -> int:
+        """Of one run; the outputs of a sample are its last axis, if there is one."""
+        outputs = self.output.shape[-1] if self.output.dim() > self.loss.dim() + 1 else 1
+        return self.output[(0,) * self.loss.dim()].numel() // max(1, outputs)
+
+    @property
+    def finite(self) -> Tensor:
+        """Runs `(*runs,)` that are worth learning from."""
+        loss = self.loss.detach()
+        return loss.isfinite() & self.output.detach().reshape(*loss.shape, -1).isfinite().all(-1)
+
+    @property
+    def rounding(self) -> float:
+        """Relative error of a number of the output."""
+        return torch.finfo(self.output.dtype).eps
+
+
+@dataclass(frozen=True)
+class Batch:
+    """What is known about a batch.
+
+    Attributes:
+        plain: the pass of the model as it is.
+        ok: which runs may learn from it.
+        again: another pass with stand-ins for some units, and gradients.
+        loss_with: the loss of another pass with stand-ins for some units, without gradients.
+        loss_held: the loss of a plain pass, without gradients, of what the model holds at that moment.
+    """
+
+    plain: Pass
+    ok: Tensor
+    again: Callable[[Sequence[Watched]], Pass]
+    loss_with: Callable[[Sequence[Watched]], Tensor]
+    loss_held: Callable[[], Tensor]

@@ -1,0 +1,115 @@
+"""Where a unit sits, asked of the graph that one forward pass leaves behind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from torch import Tensor, nn
+
+from nalm.training.rule.watch import Watched
+
+Node = Any  # torch's own nodes have no public type
+
+# operations that move numbers about and leave each of them as it is
+LAYOUT = frozenset(
+    {
+        *("Alias", "Cat", "Clone", "Expand", "Index", "Narrow", "Permute", "ReshapeAlias", "Select", "Slice", "Split"),
+        *("Squeeze", "Stack", "T", "ToCopy", "Transpose", "Unbind", "UnsafeView", "Unsqueeze", "View"),
+    }
+)
+
+
+class Position(Enum):
+    """Where a unit sits, which decides how the rule treats it."""
+
+    OUTPUT = "the output"  # what it computes is the network's output, and nothing learned lies below
+    STACK = "in a stack"  # only units of the rule lie around it
+    BETWEEN = "between layers"  # layers of the base optimiser lie below, above or beside it and can make up for it
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a unit sits, and on which sides there are layers of the base optimiser."""
+
+    position: Position
+    learned_below: bool = False
+    learned_above: bool = False  # or beside it
+
+
+def places(watched: Sequence[Watched], output: Tensor, own: Collection[nn.Parameter]) -> list[Place | None]:
+    """The place of each unit; None if the output does not depend on it.
+
+    Args:
+        own: the parameters of all units that the rule trains. Any other one in the graph is a neighbour's.
+    """
+    mine = {id(p) for p in own}
+    outputs = [{_node(use.y) for use in one.uses} for one in watched]
+    return [_place(_node(output), outputs, i, mine) for i in range(len(watched))]
+
+
+def _node(tensor: Tensor) -> Node:
+    return tensor.grad_fn
+
+
+def _place(root: Node, outputs: Sequence[set[Node]], index: int, mine: set[int]) -> Place | None:
+    own, others = outputs[index], set().union(*outputs) - outputs[index]
+    above = _leading_to(root, own)  # nodes between the output and the unit, without the unit
+    if not (above or root in own):
+        return None
+    below = {node for y in own for node in _under(y)}
+    mixing = [node for node in above if not _is_layout(node)]
+    beside = {n for node in mixing for n in _under(node, closed=own)}
+    learned_below, learned_above = _foreign(below, mine), _foreign(beside, mine)
+    if learned_below or learned_above:
+        return Place(Position.BETWEEN, learned_below, learned_above)
+    alone = len(own) == 1 and not mixing and not below & others
+    return Place(Position.OUTPUT if alone else Position.STACK)
+
+
+def _is_layout(node: Node) -> bool:
+    return type(node).__name__.split("Backward")[0] in LAYOUT
+
+
+def _foreign(nodes: Collection[Node], mine: set[int]) -> bool:
+    leaves = (getattr(node, "variable", None) for node in nodes)
+    return any(leaf is not None and id(leaf) not in mine for leaf in leaves)
+
+
+def _children(node: Node) -> Iterator[Node]:
+    return (child for child, _ in node.next_functions if child is not None)
+
+
+def _under(root: Node, closed: Collection[Node] = ()) -> set[Node]:
+    """All nodes below one, itself included, on paths that do not enter those that are closed."""
+    found, waiting = {root}, [root]
+    while waiting:
+        for child in _children(waiting.pop()):
+            if child not in found and child not in closed:
+                found.add(child)
+                waiting.append(child)
+    return found
+
+
+def _leading_to(root: Node, goals: Collection[Node]) -> set[Node]:
+    """The nodes on paths from the root to any of the goals, without the goals themselves."""
+    parents: dict[Node, list[Node]] = {}
+    reached = _under(root)
+    for node in reached:
+        for child in _children(node):
+            parents.setdefault(child, []).append(node)
+    found: set[Node] = set()
+    waiting = [goal for goal in goals if goal in reached]
+    while waiting:
+        for parent in parents.get(waiting.pop(), ()):
+            if parent not in found:
+                found.add(parent)
+                waiting.append(parent)
+    return found - set(goals)
+
+
+def feeds(lower: Watched, upper: Watched, same: Callable[[Tensor, Tensor], bool]) -> bool:
+    """Whether all that one unit computes, once, is all that another one sees."""
+    return len(lower.uses) == len(upper.uses) == 1 and same(upper.uses[0].x, lower.uses[0].y)

@@ -1,0 +1,86 @@
+"""What the three ways in which the rule treats units have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from torch import Tensor
+
+from nalm.training.rule.batch import Batch
+from nalm.training.rule.evidence import Evidence
+from nalm.training.rule.graph import Position
+from nalm.training.rule.ruled import Ruled
+from nalm.training.rule.watch import Watched
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A unit in the plain pass; a stack has passes of its own for its evidence."""
+
+    ruled: Ruled
+    watched: Watched
+    evidence: Evidence | None
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How a unit stands, as shares of its rows (in all runs).
+
+    Attributes:
+        ruled: the unit.
+        position: where it sits.
+        on_grid: held on the grid by the rule.
+        moved: moved by the rule, off the grid.
+        unexplained: share of the implied target that what it holds leaves unexplained; None if unknown.
+        attempts: how often its search began.
+    """
+
+    ruled: Ruled
+    position: Position
+    on_grid: float
+    moved: float
+    unexplained: float | None
+    attempts: int = 1
+
+    @property
+    def left(self) -> float:
+        """Left to the base optimiser."""
+        return max(0.0, 1 - self.on_grid - self.moved)
+
+
+class Mode(Protocol):
+    """One or several units that are treated together."""
+
+    position: Position
+    units: Sequence[Ruled]
+
+    def due(self, step: int) -> bool:
+        """Whether it learns in this step."""
+        ...
+
+    def learn(self, seen: Sequence[Seen], batch: Batch) -> None:
+        """Learn from a batch: decide what the units shall hold after this step."""
+        ...
+
+    def write(self) -> None:
+        """Store in the units what was decided; called after the base optimiser's step."""
+        ...
+
+    def standings(self) -> list[Standing]:
+        """How the units stand."""
+        ...
+
+    def saved(self) -> dict[str, Any]:
+        """All it remembers: dictionaries, lists, numbers, strings and tensors."""
+        ...
+
+    def load(self, saved: Mapping[str, Any]) -> None:
+        """Go on where it was saved."""
+        ...
+
+
+def share(rows: Tensor) -> float:
+    """How many of them are true."""
+    return float(rows.double().mean())

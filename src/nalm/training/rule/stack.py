@@ -1,0 +1,278 @@
+"""A stack of units and nothing else: they are searched together, beside the model, on passes with stand-ins.
+
+The search needs a freedom that the units do not have: sums outside their box, exponents that move smoothly. So it lives
+in the optimiser's state. The units hold the best model they can represent that was found so far, by the search or by
+the base optimiser.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Self, final
+
+import torch
+from torch import Tensor
+
+from nalm.core.start import Fan, glorot_bound
+from nalm.core.uniforms import uniforms
+from nalm.training.rule.batch import Batch, Pass
+from nalm.training.rule.evidence import gather
+from nalm.training.rule.factors import Factors, Member
+from nalm.training.rule.graph import Position, feeds
+from nalm.training.rule.joint import Proposal, Search, Situation, joint_share, propose
+from nalm.training.rule.mode import Seen, Standing, share
+from nalm.training.rule.progress import Progress
+from nalm.training.rule.ruled import Ruled, holding
+from nalm.training.rule.settings import Settings
+from nalm.training.rule.state import State
+from nalm.training.rule.watch import Watched, same_memory
+
+ROUND = 4  # attempts of the same length
+ROUNDING = 8.0  # units of rounding; on narrow ranges a wrong grid point may be off by as little as forty
+RIGHT = 0.03  # share of the output's mean square that a grid point may leave to be held at all
+REDRAW_STREAM = 0x5EED00
+FARTHEST = 1.5  # times the grid: a row with larger exponents dies out, or drowns the others
+SAME = 1.01  # a unit may compute its grid point with a guard against zero (NMRU), and so not quite as its form does
+CLEARLY = 0.9  # share of the held loss below which a point of the search is worth storing: not mere noise
+
+
+@dataclass
+class Tries(State):
+    """How far the search of each run `(*runs,)` is.
+
+    Attributes:
+        attempt: which one.
+        seeds: of the redraws.
+        snapped: whether the grid point next to the free numbers is believed.
+        streak: by how many steps more the test of the grid spoke for a change than against it.
+        placed: whether the units hold that grid point.
+        unexplained: share of the output that what the units hold leaves unexplained.
+    """
+
+    attempt: Tensor
+    seeds: Tensor
+    snapped: Tensor
+    streak: Tensor
+    placed: Tensor
+    unexplained: Tensor
+
+    @classmethod
+    def of(cls, numbers: Tensor, runs: tuple[int, ...]) -> Self:
+        """At the beginning; a run's redraws depend on its own first numbers only, not on who shares its cohort."""
+        seeds = numbers.float().sum((-2, -1)).view(torch.int32).to(torch.int64) & 0xFFFFFFFF
+        zeros = torch.zeros(runs, dtype=torch.int64, device=numbers.device)
+        return cls(zeros, seeds, zeros.bool(), zeros.clone(), zeros.bool(), torch.ones_like(zeros, dtype=torch.float64))
+
+
+@final
+class Stack:
+    """See the module."""
+
+    position = Position.STACK
+
+    def __init__(self, units: Sequence[Ruled], settings: Settings) -> None:
+        self.units: Sequence[Ruled] = list(units)
+        self.settings = settings
+        self.members = [Member(ruled, Search.of(ruled)) for ruled in units]
+        self.pairs: list[Factors] | None = None  # until the units have been seen at work
+        runs = units[0].unit.runs
+        self.tries = Tries.of(self.members[0].search.numbers, runs)
+        self.progress = Progress.of(self.tries.unexplained)
+        self.steps = 0
+        self._writes: list[tuple[Tensor, list[Tensor]]] = []  # runs, and the numbers of each unit
+
+    def due(self, step: int) -> bool:
+        """Every step; where the units hold an exact grid point it takes no pass of its own."""
+        return True
+
+    @property
+    def movers(self) -> list[Member]:
+        """The units whose numbers move; those above a sum have whole ones."""
+        fixed = {id(pair.upper.search) for pair in self.pairs or []}
+        return [m for m in self.members if id(m.search) not in fixed]
+
+    def learn(self, seen: Sequence[Seen], batch: Batch) -> None:
+        """One step of the search, and what to hold after it."""
+        held = batch.plain.loss.detach().double().nan_to_num(torch.inf)
+        if self.pairs is None:
+            self._begin([s.watched for s in seen])
+        size = batch.plain.size
+        self.tries.keep(batch.ok, unexplained=held / (size / 2).clamp(min=1e-300))
+        floor = 0.5 * (ROUNDING * batch.plain.rounding) ** 2 * size
+        self._writes = []
+        if bool((self.tries.placed & (held <= floor)).all()):
+            return  # there is nothing to learn from rounding
+        self.steps += 1
+        numbers = [m.search.numbers for m in self.members]
+        watched = [Watched(m.ruled.unit, self._stand_in(m, n)) for m, n in zip(self.members, numbers, strict=True)]
+        found = batch.again(watched)
+        finite = found.finite
+        done = self._settle(batch, found, held, finite)
+        self._store_free(found, held, finite)
+        self._move(gathered(watched, found), found, finite & ~done)
+        for pair in self.pairs or []:
+            pair.balance(self.settings.balance, finite)
+        self._again(batch, found, held, finite)
+
+    def _stand_in(self, member: Member, numbers: Tensor) -> Callable[[Tensor], Tensor]:
+        whole = (numbers == member.ruled.nearest(numbers)).all(-1)
+        return partial(member.ruled.compute, numbers, whole)
+
+    def _begin(self, watched: Sequence[Watched]) -> None:
+        self.pairs = find_pairs(self.members, watched)
+        for pair in self.pairs:
+            pair.open(self.tries.attempt, torch.ones_like(self.tries.snapped))
+
+    def _rounded(self) -> list[Tensor]:
+        return [m.ruled.nearest(m.search.numbers) for m in self.members]
+
+    def _settle(self, batch: Batch, found: Pass, held: Tensor, ok: Tensor) -> Tensor:
+        """Try the grid on the batch; gradients are always taken at the free numbers. The runs with nothing to learn."""
+        s, tries, numbers = self.settings, self.tries, self._rounded()
+        watched = [Watched(m.ruled.unit, self._stand_in(m, n)) for m, n in zip(self.members, numbers, strict=True)]
+        grid, free = batch.loss_with(watched).double(), found.loss.detach().double()
+        floor = 0.5 * (ROUNDING * found.rounding) ** 2 * found.size
+        for_change = torch.where(tries.snapped, grid > free + floor, grid <= free)
+        leave, take = grid > s.decisive * free + floor, (s.decisive * grid < free) | (grid < floor)
+        streak = (tries.streak + torch.where(for_change, 1, -1)).clamp(min=0)
+        change = torch.where(tries.snapped, leave, take) | (streak >= s.patience)
+        possible = self._alive() & (grid < RIGHT * found.size) & s.snap
+        tries.keep(ok, streak=torch.where(change, 0, streak), snapped=(tries.snapped ^ change) & possible)
+        done = tries.snapped & (grid < floor)
+        for member, whole in zip(self.members, numbers, strict=True):
+            member.search.keep(ok & done, numbers=whole)
+        place = tries.snapped & (grid <= SAME * held + floor)
+        tries.keep(ok, placed=place)
+        self._writes.append((ok & place, numbers))
+        # while the free numbers are far worse than a grid point that is not exact, they are lost and it may be anything
+        self.progress.keep(ok & tries.snapped & (done | ~take), idle=torch.zeros_like(self.progress.idle))
+        return done
+
+    def _alive(self) -> Tensor:
+        """Whether no row in use is all zero: that would end all learning through it."""
+        alive = []
+        for member in self.movers:
+            nonzero = (member.ruled.nearest(member.search.numbers) != 0).any(-1)
+            for pair in self.pairs or []:
+                if pair.rows is member:
+                    nonzero = nonzero | (pair.upper.search.numbers == 0).all(-2)
+            alive.append(nonzero.all(-1))
+        return torch.stack(alive).all(0)
+
+    def _store_free(self, found: Pass, held: Tensor, ok: Tensor) -> None:
+        """Store free numbers that the units can hold and compute with as the forms do, if they are better."""
+        able = []
+        for member in self.members:
+            numbers, (low, high) = member.search.numbers, member.ruled.box
+            inside = ((numbers >= low) & (numbers <= high)).all(-1).all(-1)
+            whole = (numbers == member.ruled.nearest(numbers)).all(-1).all(-1)
+            able.append(inside if member.ruled.form.linear else inside & whole)
+        store = torch.stack(able).all(0) & (found.loss.detach().double() < CLEARLY * held) & ~self.tries.placed & ok
+        self._writes.append((store, [m.search.numbers for m in self.members]))
+
+    def _move(self, proposals: Callable[..., list[Proposal]], found: Pass, ok: Tensor) -> None:
+        loss, movers = found.loss.detach().double(), self.movers
+        unexplained = loss / (loss + found.size / 2).clamp(min=1e-300)
+        situation = Situation(ok, found.samples, unexplained, self.steps, self.settings)
+        steps = proposals(self.members, movers, situation)
+        size = (found.size / found.samples).sqrt()
+        taken = joint_share(steps, size, self.settings.pace, self.settings.trust)
+        finite = torch.stack([p.change.isfinite().all(-1).all(-1) for p in steps]).all(0)
+        for member, step in zip(movers, steps, strict=True):
+            numbers = member.search.numbers + taken[..., None, None] * step.change
+            if not member.ruled.form.linear:
+                bound = FARTHEST * max(abs(g) for g in member.ruled.grid)
+                numbers = numbers.clamp(-bound, bound)
+            member.search.keep(ok & finite, numbers=numbers)
+
+    def _again(self, batch: Batch, found: Pass, held: Tensor, ok: Tensor) -> None:
+        """Begin a new attempt where the loss has ceased to fall and no grid point is held; later ones wait longer."""
+        tries = self.tries
+        kinds = max([ROUND, *(len(pair.patterns) for pair in self.pairs or [])])
+        self.progress.learn(found.loss.detach(), ok)
+        stuck = ok & (self.progress.idle > self.settings.attempt * (1 + tries.attempt // kinds))
+        stuck = stuck & (held > self.settings.enough * found.size)
+        if not bool(stuck.any()):
+            return
+        self._keep_best(batch, held, stuck)
+        self.progress.restart(stuck)
+        tries.keep(stuck, attempt=tries.attempt + 1, snapped=torch.zeros_like(stuck), placed=torch.zeros_like(stuck))
+        for index, member in enumerate(self.movers):
+            out, inputs = member.search.numbers.shape[-2:]
+            u = uniforms(tries.seeds, REDRAW_STREAM + index, tries.attempt[..., None, None, None], (out, inputs))
+            bound = min(0.5, glorot_bound(Fan(inputs, out)))
+            member.search.keep(stuck, numbers=bound * (2 * u.to(member.search.numbers) - 1))
+        for pair in self.pairs or []:
+            pair.open(tries.attempt, stuck)
+
+    def _keep_best(self, batch: Batch, held: Tensor, which: Tensor) -> None:
+        """At the end of an attempt hold what it found, cut to the boxes, where it is better by the units' formulas."""
+        cut = [m.search.numbers.clamp(*m.ruled.box) for m in self.members]
+        with holding(list(zip(self.units, cut, strict=True))):
+            loss = batch.loss_held().double()
+        self._writes.append((which & (loss < CLEARLY * held), cut))
+
+    def write(self) -> None:
+        """What was decided in this step; a grid point that is held stays."""
+        for runs, numbers in self._writes:
+            for member, value in zip(self.members, numbers, strict=True):
+                member.ruled.write(value, runs.unsqueeze(-1).expand(value.shape[:-1]))
+        if not self._writes:
+            placed = self.tries.placed
+            for member, value in zip(self.members, self._rounded(), strict=True):
+                member.ruled.write(value, placed.unsqueeze(-1).expand(value.shape[:-1]))
+
+    def standings(self) -> list[Standing]:
+        """How the units stand."""
+        placed, left = share(self.tries.placed), float(self.tries.unexplained.clamp(max=1).mean())
+        attempts = int(self.tries.attempt.max()) + 1
+        return [Standing(m.ruled, self.position, placed, 0.0, left, attempts) for m in self.members]
+
+    def saved(self) -> dict[str, Any]:
+        """All it remembers."""
+        place = {id(m): i for i, m in enumerate(self.members)}
+        pairs = None
+        if self.pairs is not None:
+            pairs = [[place[id(m)] if m else -1 for m in (p.rows, p.upper, p.above)] for p in self.pairs]
+        members = [m.search.saved() for m in self.members]
+        own = {"tries": self.tries.saved(), "progress": self.progress.saved(), "steps": self.steps}
+        return {"pairs": pairs, "members": members, **own}
+
+    def load(self, saved: Mapping[str, Any]) -> None:
+        """Go on where it was saved."""
+        for member, state in zip(self.members, saved["members"], strict=True):
+            member.search.loaded(state, member.ruled.label)
+        if saved["pairs"] is not None:
+            named = [[self.members[i] if i >= 0 else None for i in three] for three in saved["pairs"]]
+            self.pairs = [Factors(rows, upper, above) for rows, upper, above in named if rows and upper]
+        self.tries.loaded(saved["tries"], "the stack")
+        self.progress.loaded(saved["progress"], "the stack")
+        self.steps = int(saved["steps"])
+
+
+def gathered(watched: Sequence[Watched], found: Pass) -> Callable[..., list[Proposal]]:
+    """Proposals for the steps of some members, from the evidence of a pass."""
+    with torch.enable_grad():
+        evidence = gather(watched, found.output, found.probes, found.loss.sum())
+
+    def proposals(members: Sequence[Member], movers: Sequence[Member], situation: Situation) -> list[Proposal]:
+        known = {id(m): e for m, e in zip(members, evidence, strict=True)}
+        told = [(m, known[id(m)]) for m in movers]
+        return [propose(m.ruled, m.search, e, situation) for m, e in told if e is not None]
+
+    return proposals
+
+
+def find_pairs(members: Sequence[Member], watched: Sequence[Watched]) -> list[Factors]:
+    """All units whose inputs are exactly the outputs of a sum unit, lowest first; a unit is in one pair only."""
+    seen = {id(m): w for m, w in zip(members, watched, strict=True)}
+    sums = [m for m in members if m.ruled.form.linear]
+    found: list[Factors] = []
+    for upper in members:
+        below = [rows for rows in sums if rows is not upper and feeds(seen[id(rows)], seen[id(upper)], same_memory)]
+        above = [top for top in sums if top is not upper and feeds(seen[id(upper)], seen[id(top)], same_memory)]
+        if below:
+            found.append(Factors(below[0], upper, above[0] if above else None))
+    return found

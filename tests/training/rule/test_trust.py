@@ -1,0 +1,311 @@
+"""What was once wrong with the rule, case by case: what is stored is what was trained, in real networks."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+import nalm
+from nalm.training.rule import LocalGaussNewton
+from tests.training.rule.test_steps import Draw, batches, first_times_second, go_on, squared, train
+from tests.units.test_forms import FORMED, form_of
+
+
+def deployed(model: nn.Module, draw: Draw, step: int = 10_000) -> float:
+    """The loss in eval mode over the variance of the targets, on a batch of its own."""
+    x, target = draw(step)
+    model.eval()
+    with torch.no_grad():
+        error = squared(model(x), target) / target.var()
+    model.train()
+    return float(error)
+
+
+def adam(model: nn.Module, draw: Draw, steps: int, rate: float) -> None:
+    """The control: the base optimiser alone, boxes kept."""
+    optimiser = torch.optim.Adam(model.parameters(), rate)
+    for step in range(steps):
+        x, target = draw(step)
+        optimiser.zero_grad()
+        squared(model(x), target).backward()  # type: ignore[no-untyped-call]
+        optimiser.step()
+        for module in model.modules():
+            if isinstance(module, nalm.Unit):
+                module.project_()
+
+
+def returned_and_plain(optimiser: LocalGaussNewton, x: Tensor, target: Tensor) -> tuple[float, float]:
+    """What `step` returns, and the loss of a deep copy in a plain forward pass."""
+    twin, generator = copy.deepcopy(optimiser.model), torch.get_rng_state()
+    with torch.no_grad():
+        plain = squared(twin(x), target)
+    torch.set_rng_state(generator)
+
+    def evaluate() -> tuple[Tensor, Tensor]:
+        output = optimiser.model(x)
+        return output, squared(output, target)
+
+    return float(optimiser.step(evaluate)), float(plain)
+
+
+# -- 1: stored is not trained ----------------------------------------------------------------------------------------
+
+
+def half(x: Tensor) -> Tensor:
+    """No unit can compute this."""
+    return (2.5 * x[:, :1] + 0.3 * x[:, 1:2] * x[:, 2:3]).expand(-1, 2)
+
+
+@pytest.mark.parametrize("name", FORMED)
+@pytest.mark.parametrize("where", ["output", "between", "stack"])
+def test_the_returned_loss_is_that_of_the_model_one_holds(name: str, where: str) -> None:
+    torch.manual_seed(0)
+    unit = FORMED[name](seed=0)
+    model = {
+        "output": unit,
+        "between": nn.Sequential(nn.Linear(3, 3), nn.Softplus(), unit, nn.Linear(2, 2)),
+        "stack": nn.Sequential(nalm.NAU(3, 3, seed=1), unit),
+    }[where]
+    optimiser, draw = LocalGaussNewton(model), batches(half, 3, 1.0, 2.0, 32)
+    for step in range(25):
+        returned, plain = returned_and_plain(optimiser, *draw(step))
+        assert returned == pytest.approx(plain, rel=1e-6, abs=1e-12), step
+    low, high = form_of(unit).box(unit)
+    assert (form_of(unit).read(unit) >= low).all()
+    assert (form_of(unit).read(unit) <= high).all()
+
+
+@pytest.mark.parametrize("name", FORMED)
+def test_on_the_grid_the_loss_is_the_same_in_eval_mode(name: str) -> None:
+    unit = FORMED[name](seed=0)
+    form = form_of(unit)
+    divides = -1 in form.grid(unit)
+
+    def target(x: Tensor) -> Tensor:
+        second = x[:, :1] + x[:, 2:] if form.linear else x[:, :1] / x[:, 2:] if divides else x[:, 2:]
+        return torch.cat([x[:, :1] - x[:, 2:] if form.linear else x[:, :1] * x[:, 2:], second], 1)
+
+    draw = batches(target, 3, 1.0, 2.0)
+    train(unit, draw, 20)
+    assert unit.on_grid()
+    assert deployed(unit, draw) < 1e-10
+
+
+def test_a_sum_that_cannot_be_represented_is_not_claimed() -> None:
+    unit, control = nalm.NAU(2, 1, seed=0), nalm.NAU(2, 1, seed=0)
+    draw = batches(lambda x: 2.5 * x[:, :1], 2, 1.0, 2.0)
+    optimiser = train(unit, draw, 300, base=lambda p: torch.optim.Adam(p, 1e-2))
+    adam(control, draw, 300, 1e-2)
+    returned, plain = returned_and_plain(optimiser, *draw(300))
+    assert returned == pytest.approx(plain)
+    assert deployed(unit, draw) <= 1.01 * deployed(control, draw)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_sum_of_sums(seed: int) -> None:
+    net = nalm.Chain(nalm.NAU(3, 2, seed=seed), nalm.NAU(2, 1, seed=seed))
+    draw = batches(lambda x: x[:, :1] + x[:, 1:2] - x[:, 2:], 3)
+    train(net, draw, 100)
+    assert net.on_grid()
+    assert deployed(net, draw) < 1e-10
+
+
+# -- 2: noise between the layers -------------------------------------------------------------------------------------
+
+
+class Gained(nn.Module):
+    """A unit below a linear layer with one output."""
+
+    def __init__(self, seed: int, unit: nalm.Unit | None = None, below: nn.Module | None = None) -> None:
+        super().__init__()
+        torch.manual_seed(seed)
+        self.below = below or nn.Identity()
+        self.unit = unit or nalm.NRU(4, 1, seed=seed)
+        self.head = nn.Linear(self.unit.out_features, 1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        result: Tensor = self.head(self.unit(self.below(x)))
+        return result
+
+
+def noisy(share: float, target: Callable[[Tensor], Tensor] = first_times_second) -> Draw:
+    """Targets of which a share of the variance cannot be explained."""
+    clean = batches(target, 4, 1.0, 2.0, 128)
+
+    def draw(step: int) -> tuple[Tensor, Tensor]:
+        x, t = clean(step)
+        generator = torch.Generator().manual_seed(step + 99)
+        scale = (share / (1 - share)) ** 0.5 * t.std()
+        return x, 3.7 * (t + scale * torch.randn(t.shape, generator=generator)) + 1.3
+
+    return draw
+
+
+@pytest.mark.parametrize("share", [0.05, 0.2])
+@pytest.mark.parametrize("seed", range(2))
+def test_noise_between_layers_does_not_block_the_grid(share: float, seed: int) -> None:
+    model = Gained(seed)
+    train(model, noisy(share), 600, base=lambda p: torch.optim.Adam(p, 3e-2))
+    assert model.unit.W.tolist() == [[1, 1, 0, 0]]
+
+
+# -- 3: BatchNorm above ----------------------------------------------------------------------------------------------
+
+
+def test_batch_norm_above_a_unit_leaves_it_a_curvature() -> None:
+    torch.manual_seed(0)
+    model = nn.Sequential(nalm.NRU(3, 1, seed=0), nn.BatchNorm1d(1), nn.Linear(1, 1))
+    draw = batches(lambda x: 3 * first_times_second(x) - 4, 3, 1.0, 2.0, 128)
+    train(model, draw, 400, base=lambda p: torch.optim.Adam(p, 1e-2))
+    assert model[0].W.tolist() == [[1, 1, 0]]
+
+
+# -- 5: restarts and targets without a grid point --------------------------------------------------------------------
+
+
+def test_a_stack_without_a_grid_point_ends_with_the_best_free_numbers() -> None:
+    net = nalm.Chain(nalm.NAU(3, 2, seed=0), nalm.NMU(2, 1, seed=0))
+    draw = batches(lambda x: 0.6 * first_times_second(x), 3, 1.0, 2.0)
+    optimiser = train(net, draw, 400)
+    assert deployed(net, draw) < 1e-6
+    held = deployed(net, draw)
+    go_on(optimiser, draw, range(400, 700))  # a good model is never thrown away
+    assert deployed(net, draw) <= 2 * held + 1e-10
+
+
+# -- 8: never worse than the base optimiser alone --------------------------------------------------------------------
+
+
+class Residual(nn.Module):
+    """An MLP with a sum unit in the middle, for which no grid point exists."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(3)
+        self.first = nn.Linear(4, 16)
+        self.unit = nalm.NAU(16, 8, seed=3)
+        self.last = nn.Linear(8, 1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        result: Tensor = self.last(torch.relu(self.unit(torch.relu(self.first(x)))))
+        return result
+
+
+def test_where_no_grid_point_exists_it_is_as_good_as_its_base() -> None:
+    draw = batches(lambda x: torch.sin(3 * x[:, :1]) + first_times_second(x), 4, -1.0, 1.0, 128)
+    model, control = Residual(), Residual()
+    optimiser = train(model, draw, 400, base=lambda p: torch.optim.Adam(p, 1e-2))
+    adam(control, draw, 400, 1e-2)
+    assert deployed(model, draw) <= 1.2 * deployed(control, draw)
+    assert optimiser.report().numbers()["unit/base"] > 0.5
+
+
+def test_several_outputs_below_a_linear_layer_do_not_harm() -> None:
+    def make() -> Gained:
+        return Gained(1, nalm.NMU(4, 3, seed=1))
+
+    draw = batches(lambda x: first_times_second(x) + x[:, 2:3] * x[:, 3:], 4, 1.0, 2.0, 128)
+    model, control = make(), make()
+    train(model, draw, 500, base=lambda p: torch.optim.Adam(p, 1e-2))
+    adam(control, draw, 500, 1e-2)
+    assert deployed(model, draw) <= max(1.2 * deployed(control, draw), 1e-3)
+
+
+# -- 9: silent misuse ------------------------------------------------------------------------------------------------
+
+
+def test_gradients_of_micro_batches_are_used() -> None:
+    draw = batches(first_times_second, 3)
+
+    def moved(micro: bool) -> Tensor:
+        torch.manual_seed(0)
+        model = nn.Sequential(nn.Linear(3, 3), nn.Softplus(), nalm.NMU(3, 1, seed=0))
+        optimiser = LocalGaussNewton(model, base=lambda p: torch.optim.SGD(p, 1e-2))
+        before = model[0].weight.detach().clone()
+        if micro:
+            x, t = draw(7)
+            squared(model(x), t).backward()  # type: ignore[no-untyped-call]
+        go_on(optimiser, draw, range(1))
+        assert all(p.grad is None for p in model.parameters())
+        return model[0].weight.detach() - before
+
+    assert not torch.allclose(moved(True), moved(False))
+
+
+def test_a_grad_scaler_is_refused() -> None:
+    model = nn.Sequential(nn.Linear(3, 3), nalm.NAU(3, 1, seed=0))
+    optimiser = LocalGaussNewton(model)
+    x, t = batches(first_times_second, 3)(0)
+    scaler = torch.amp.GradScaler("cpu")
+    scaler.scale(squared(model(x), t)).backward()  # type: ignore[no-untyped-call]
+    with pytest.raises(ValueError, match=r"GradScaler.*bfloat16"):
+        scaler.step(optimiser, lambda: (y := model(x), squared(y, t)))
+
+
+def test_many_refused_batches_are_reported() -> None:
+    model = nn.Sequential(nn.Linear(3, 3), nn.BatchNorm1d(3), nalm.NAU(3, 1, seed=0))
+    optimiser, before = LocalGaussNewton(model), copy.deepcopy(model.state_dict())
+    nothing = (torch.full((8, 3), torch.nan), torch.ones(8, 1))
+    with pytest.warns(UserWarning, match="10 batches in a row gave an output or a loss that is not finite"):
+        go_on(optimiser, lambda _: nothing, range(12))
+    assert optimiser.report().refused == 12
+    assert "12 batches refused" in str(optimiser.report())
+    assert all(torch.equal(v, before[k]) for k, v in model.state_dict().items())
+
+
+class Regular(nn.Module):
+    """A stack with a layer that counts, and one that draws."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.norm, self.drop = nn.BatchNorm1d(4, affine=False), nn.Dropout(0.2)
+        self.rows, self.product = nalm.NAU(4, 2, seed=0), nalm.NMU(2, 1, seed=0)
+
+    def forward(self, x: Tensor) -> Tensor:
+        result: Tensor = self.product(self.rows(self.drop(self.norm(x))))
+        return result
+
+
+def test_further_passes_touch_no_buffers_and_draw_no_masks() -> None:
+    draw = batches(lambda x: x[:, :1] * (x[:, 1:2] + x[:, 2:3]), 4)
+    model = Regular()
+    optimiser = LocalGaussNewton(model)
+    torch.manual_seed(5)
+    go_on(optimiser, draw, range(5))
+    drawn, steps = torch.rand(1), int(model.norm.num_batches_tracked)  # type: ignore[arg-type]
+    control = Regular()
+    torch.manual_seed(5)
+    for step in range(5):
+        control(draw(step)[0])
+    assert steps == 5
+    assert torch.equal(drawn, torch.rand(1))
+    assert torch.equal(model.norm.running_mean, control.norm.running_mean)  # type: ignore[arg-type]
+
+
+# -- report ----------------------------------------------------------------------------------------------------------
+
+
+def test_the_report_fits_a_terminal_a_notebook_and_a_log() -> None:
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(3, 4), nn.Softplus(), nalm.NRU(4, 1, seed=0))
+    optimiser = train(model, batches(first_times_second, 3, 1.0, 2.0), 5)
+    report = optimiser.report()
+    assert max(len(line) for line in str(report).splitlines()) <= 80
+    assert "2 (NRU)" in str(report)
+    assert "between layers" in str(report)
+    assert "<table>" in report._repr_html_()
+    numbers = report.numbers()
+    assert numbers["steps"] == 5
+    assert numbers["2/on_grid"] + numbers["2/moved"] + numbers["2/base"] == pytest.approx(1)
+    assert 0 <= numbers["2/left"] <= 1
+
+
+def test_nothing_is_said_when_all_is_well() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        train(nalm.NMU(3, 1, seed=0), batches(first_times_second, 3), 30)
