@@ -23,7 +23,7 @@ lint: $(READY)
 docs: $(READY)  ## the documentation site, with the pages that are generated from the code: site/index.html
 	$(BIN)/python docs/generate_units.py
 	$(BIN)/python docs/playground/build.py
-	$(BIN)/zensical build --strict
+	$(BIN)/python -m zensical build --strict
 	@echo "Open site/index.html in a browser."
 
 results: $(READY)  ## the results pages, from the committed tables in results/

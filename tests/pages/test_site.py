@@ -28,3 +28,13 @@ def test_examples_are_fenced_once_and_text_is_left_alone() -> None:
     text = "Text.\n\n>>> a = 1\n>>> a\n1\n\nMore.\n\n>>> b\n2"
     assert fenced(text).count("```pycon") == 2
     assert fenced("No example.") == "No example."
+
+
+def test_formulas_become_mathml_and_prices_do_not() -> None:
+    markdown = pytest.importorskip(
+        "markdown", reason="the documentation tools are not installed: pip install -e '.[dev]'"
+    )
+    html = markdown.markdown("The sum $\\sum_i w_i x_i$, and $5 or $6.", extensions=["pages.mathml"])
+    assert html.count("<math") == 1
+    assert "∑" in html or "&#x02211;" in html
+    assert "$5 or $6" in html
