@@ -23,7 +23,8 @@ ROOT = Path(nalm.__file__).parent
 LADDERS = {
     "nalm": [
         "core",
-        "native training units",
+        "native units",
+        "training",
         "solver",
         "bench",
         "cli",
@@ -43,7 +44,11 @@ LADDERS = {
         "backend evaluation options program",
         "checkpoints native_backend plain_backend torch_backend",
         "cohort",
+<<<<<<< HEAD
         "descent network rule solve",
+=======
+        "descent discover formula rule solve",
+>>>>>>> 30cf8c0 (wip)
         "train",
         "cluster",
     ],
@@ -153,6 +158,13 @@ LADDERS = {
     ],
     "nalm.training": [
         "guide rule",
+        "formula",
+    ],
+    "nalm.training.formula": [
+        "angle settings shape",
+        "start",
+        "search",
+        "learner",
     ],
     "nalm.training.rule": [
         "curvature settings state watch",
@@ -166,8 +178,13 @@ LADDERS = {
     "nalm.units": [
         "activations nac straight_through",
         "nau",
+<<<<<<< HEAD
         "classic gated inalu nlrl npu nsr scaling snmu",
         "baselines division hillspace",
+=======
+        "classic formula_layer gated inalu logic npu scaling snmu",
+        "baselines division",
+>>>>>>> 30cf8c0 (wip)
         "composition",
         "selector",
     ],

@@ -14,11 +14,13 @@ if TYPE_CHECKING:
     from nalm.core.weight import Weight
     from nalm.solver import solve
     from nalm.solver.regressor import ArithmeticRegressor
+    from nalm.training.formula import FormulaLearner
     from nalm.training.guide import Guide, guide
     from nalm.training.rule import LocalGaussNewton
     from nalm.units import baselines
     from nalm.units.classic import ProductUnit, Quadratic
     from nalm.units.division import NMRU, NRU, SeparateSignNRU
+    from nalm.units.formula_layer import FormulaLayer
     from nalm.units.gated import GatedNAUNMU
     from nalm.units.hillspace import HillAngles, HillCircle, HillPower, HillSum
     from nalm.units.inalu import GNALU, IMNAC, INAC, INALU
@@ -56,6 +58,8 @@ __all__ = [
     "Expression",
     "Fold",
     "Foreign",
+    "FormulaLayer",
+    "FormulaLearner",
     "FrozenSelector",
     "Gated",
     "GatedNAUNMU",
@@ -105,11 +109,13 @@ _HOMES = {
     "nalm.core.weight": "Weight",
     "nalm.solver": "solve",
     "nalm.solver.regressor": "ArithmeticRegressor",
+    "nalm.training.formula": "FormulaLearner",
     "nalm.training.guide": "Guide guide",
     "nalm.training.rule": "LocalGaussNewton",
     "nalm.units": "baselines",
     "nalm.units.classic": "ProductUnit Quadratic",
     "nalm.units.division": "NMRU NRU SeparateSignNRU",
+    "nalm.units.formula_layer": "FormulaLayer",
     "nalm.units.gated": "GatedNAUNMU",
     "nalm.units.hillspace": "HillAngles HillCircle HillPower HillSum",
     "nalm.units.inalu": "GNALU IMNAC INAC INALU",

@@ -32,7 +32,11 @@ PUBLISHED = {
     **dict.fromkeys(("NSRChoice", "RecurrentNSR", "NSRCount"), PLAIN),
     **dict.fromkeys(HILL, PLAIN | {"rate": 0.1, "steps": 10_000, "batch": 64}),
     **dict.fromkeys(("NAC", "MulNAC", "MulNACSigmoid", "NALU", "GNALU", "NLRL", "NSR", "ProductUnit"), PLAIN),
+<<<<<<< HEAD
     **dict.fromkeys(("Quadratic", "Linear", "ReLU", "ReLU6", "Dense", "MLP", "LSTM"), PLAIN),
+=======
+    **dict.fromkeys(("Quadratic", "Linear", "ReLU", "ReLU6", "MLP", "LSTM", "FormulaLayer"), PLAIN),
+>>>>>>> 30cf8c0 (wip)
     **{name: PLAIN | {"penalties": {"to_grid": RAMP}} for name in ("NMU", "SNMU", "ScaledNMU")},
     "NAU": PLAIN | {"penalties": {"to_grid": RAMP | {"to": 0.01}}},
     "MulNACLinear": PLAIN | {"steps": 5_000_000, "penalties": {"to_grid": LONG_RAMP}},
@@ -93,6 +97,9 @@ STARTS = {
     **{f"{unit}.choice_hat": (0, 0) for unit in SELECTORS},
     **{f"{unit}.certain_hat": (-1, -1) for unit in SELECTORS},
     "FrozenSelector.mask_hat": (0, 0),
+    "FormulaLayer.W": (-1, 1),
+    **{f"FormulaLayer.{weight}": (0.5, 1) for weight in "Pc"},
+    "FormulaLayer.e": (0.9, 0.9),
     **{f"{unit}.g_hat": (0, 0) for unit in ("MixedNAUNMU", "MixedNAURealNPU")},
     "NPU.W_im": (0, 0),
     **{f"Dense.{raw}": (-(0.1**0.5), 0.1**0.5) for raw in "Wb"},
@@ -134,6 +141,8 @@ GRIDS = {
     **{f"{unit}.g": SELECTION for unit in ("NPU", "RealNPU", *MODIFIED, "INALU", "MixedNAUNMU", "MixedNAURealNPU")},
     **{f"{unit}.{weight}": SELECTION for unit in SELECTORS for weight in ("choice", "certain")},
     "FrozenSelector.mask": SELECTION,
+    **{f"FormulaLayer.{weight}": SIGNS for weight in "WPc"},
+    "FormulaLayer.e": (-1, 1),
     **{f"NLRL.{gate}": SELECTION for gate in "nAs"},
     **{f"NSR.{selector}": SELECTION for selector in ("V1", "V2")},
     "StochasticGateNMU.mu": SELECTION,
@@ -147,6 +156,7 @@ PROJECTED = {
     **{f"{unit}.W": (-1, 1) for unit in ("NAU", "NRU", "SeparateSignNRU", *MODIFIED)},
     **{f"{unit}.W": (0, 1) for unit in ("NMU", "SNMU", "MulNACLinear", "NMRU", "ScaledNMU")},
     **{f"{unit}.g": (0, 1) for unit in MODIFIED},
+    **{f"FormulaLayer.{weight}": (-1, 1) for weight in "WPce"},
     "NLRL.A": (0, 1),
 }
 CLAMPED = {"NAU.W": (-1, 1), **{f"{u}.g": (0, 1) for u in ("NPU", "RealNPU", *MODIFIED)}}

@@ -1,4 +1,4 @@
-"""How a run is trained: by gradient descent on a recipe, by the local Gauss-Newton rule, or solved without training.
+"""How a run is trained: by descent on a recipe, by the local Gauss-Newton rule, by a formula learner, or solved.
 
 A method is data and names the engine that trains its runs; what it has no field for, it cannot be asked to do.
 To add one: a frozen dataclass here and, behind `engine`, a function that trains a group of runs (`engine/train.py`).
@@ -134,6 +134,20 @@ class Rule(Stepwise):
 
 
 @dataclass(frozen=True)
+class Search(Stepwise):
+    """Formula layers trained by `nalm.FormulaLearner` on the squared error, until fresh batches confirm a formula."""
+
+    steps: int = 1_000
+    batch: int = 128
+    way: ClassVar[str] = "formula"
+    engine: ClassVar[str] = "nalm.bench.engine.formula:train_group"
+    together: ClassVar[int] = 40  # a run has many attempts of its own
+
+    def scaled(self, steps: int) -> Search:
+        return replace(self, steps=steps)
+
+
+@dataclass(frozen=True)
 class Solve(Stepwise):
     """No training: `nalm.solver.solve` fills the grid weights from one batch of `samples`."""
 
@@ -153,6 +167,23 @@ class Solve(Stepwise):
         return _named_as_recipe("Solver", self.steps, self.batch)
 
     def scaled(self, steps: int) -> Solve:
+        return self
+
+
+@dataclass(frozen=True)
+class Discover(Method):
+    """No training and no unit: `nalm.solver.solve` finds the formula of one batch of `samples` by itself."""
+
+    samples: int = 256
+    way: ClassVar[str] = "solver"
+    engine: ClassVar[str] = "nalm.bench.engine.discover:train_group"
+    together: ClassVar[int] = 32
+
+    @property
+    def steps(self) -> int:
+        return 1
+
+    def scaled(self, steps: int) -> Discover:
         return self
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from nalm.bench.distribution import Distribution
+from nalm.bench.method import Discover, Search
 from nalm.bench.run import Layer, Model, single
-from nalm.bench.study import Study, cells_over
+from nalm.bench.study import Row, Study, cells_over
+from nalm.bench.task import Task
 from nalm.bench.tasks.arithmetic import RANGES
-from nalm.bench.tasks.composition import EXPRESSIONS, Composition
+from nalm.bench.tasks.composition import EXPRESSIONS, LONGER, Composition
 from nalm.units.composition import COMPOSITION_RECIPE
 
 INPUTS, HIDDEN = 4, 5
@@ -76,4 +79,46 @@ TWO_STEP = Study(
         "that of a chain whose operands are all off by 1e-5.",
     ),
 )
-STUDIES = (TWO_STEP,)
+
+SEARCH = Search(steps=1_000)
+
+
+def other_ways(inputs: int) -> list[Row]:
+    """Our layer, the same for every expression, trained by gradients alone; and the solver's formula of one batch."""
+    layer = single("FormulaLayer", inputs)
+    return [(layer, SEARCH), (replace(layer, label="solver"), Discover())]
+
+
+def expressions(ranges: tuple[Distribution, Distribution], inputs: int = INPUTS) -> dict[str, Task]:
+    """All sixteen on one range."""
+    return {steps: Composition(*ranges, steps=steps, inputs=inputs) for steps in EXPRESSIONS}
+
+
+NEW = "nothing published: the thesis has U[1,2) only"
+OURS = tuple(
+    Study(
+        name=f"composition/{name}",
+        title=f"op2(op1(a, b), c) among {INPUTS} inputs, {name}",
+        reproduces=TABLE if name == "U[1,2)" else NEW,
+        cells=cells_over(other_ways(INPUTS), expressions(ranges)),
+        seeds=10 if name == "U[1,2)" else 5,
+    )
+    for name, ranges in RANGES.items()
+)
+"""Our layer and the solver on each of the nine ranges; "composition/U[1,2)" is the published task."""
+
+REDUNDANT = Study(
+    name="composition/redundant",
+    title="op2(op1(a, b), c) among seven inputs, four of them redundant, U[1,2)",
+    reproduces=NEW,
+    cells=cells_over(other_ways(7), expressions(ONE_TWO, inputs=7)),
+    seeds=5,
+)
+THREE_STEP = Study(
+    name="composition/three-step",
+    title="op3(op2(op1(a, b), c), d) among four inputs, U[1,2)",
+    reproduces="nothing published: a harder variant of ours",
+    cells=cells_over(other_ways(INPUTS), {steps: Composition(*ONE_TWO, steps=steps) for steps in LONGER}),
+    seeds=3,
+)
+STUDIES = (TWO_STEP, *OURS, REDUNDANT, THREE_STEP)
