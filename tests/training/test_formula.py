@@ -1,0 +1,260 @@
+"""The formula learner: errors as angles, slopes, draws, verification, and the whole on quick cases."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor
+
+import nalm
+from nalm.core.uniforms import uniforms
+from nalm.training.formula import Settings, angle
+from nalm.training.formula.search import Search, Size, confirms
+from nalm.training.formula.shape import Numbers, compute, rounding, slopes, to_grid
+from nalm.training.formula.start import draw, draws, fitted
+
+Target = Callable[[Tensor], Tensor]
+
+
+def numbers(sums: list[list[list[float]]], powers: list[list[float]], outer: float = 1.0) -> Numbers:
+    """One formula; terms without powers are closed."""
+    opened = [float(any(row)) for row in powers]
+    parts = (torch.tensor(part, dtype=torch.float64) for part in (sums, powers, opened, outer))
+    return Numbers(*parts)
+
+
+# (x0 + 2 x1) x2 / x1 - x0, of three inputs
+MIXED = numbers(
+    [[[1, 2, 0], [0, 0, 1], [0, 1, 0]], [[-1, 0, 0], [0, 0, 0], [0, 0, 0]]],
+    [[1, 1, -1], [1, 0, 0]],
+)
+
+
+def mixed(x: Tensor) -> Tensor:
+    return (x[0] + 2 * x[1]) * x[2] / x[1] - x[0]
+
+
+def test_formulas_compute_what_they_say() -> None:
+    x = torch.tensor([[2.0, 3.0], [4.0, -1.0], [5.0, 7.0]], dtype=torch.float64)
+    torch.testing.assert_close(compute(MIXED, x).output, mixed(x))
+    turned = Numbers(MIXED.sums, MIXED.powers, MIXED.open, torch.tensor(-1.0, dtype=torch.float64))
+    torch.testing.assert_close(compute(turned, x).output, 1 / mixed(x))
+    assert int(MIXED.symbols()) == 5
+
+
+@pytest.mark.parametrize("outer", [1.0, -1.0])
+def test_slopes_are_the_derivatives(outer: float) -> None:
+    x = 1 + torch.rand(3, 6, dtype=torch.float64)
+
+    def output(sums: Tensor) -> Tensor:
+        outer_power = torch.tensor(outer, dtype=torch.float64)
+        return compute(Numbers(sums, MIXED.powers, MIXED.open, outer_power), x).output
+
+    sums = MIXED.sums + 0.1
+    now = Numbers(sums, MIXED.powers, MIXED.open, torch.tensor(outer, dtype=torch.float64))
+    jacobian = torch.autograd.functional.jacobian(output, sums)  # (samples, terms, factors, in)
+    torch.testing.assert_close(slopes(now, x, compute(now, x)).mT, jacobian.flatten(1))
+
+
+def test_rounding_of_a_cancelling_quotient_is_large() -> None:
+    formula = numbers([[[1, 0], [1, -1]]], [[1, -1]])  # x0 / (x0 - x1)
+    x = torch.tensor([[4.0], [3.0]], dtype=torch.float64)
+    # 4 (1 + (4 + 3) / 1): the numerator's own share, and that of the difference
+    assert float(rounding(formula, x, compute(formula, x))) == 32
+
+
+def test_an_error_is_an_angle_without_poles() -> None:
+    one = torch.ones(1, 1, dtype=torch.float64)
+    assert float(angle.error(one, 0 * one, one)) == pytest.approx(math.pi / 4)
+    assert float(angle.error(1e9 * one, -1e9 * one, one)) == pytest.approx(0, abs=1e-8)  # through infinity
+    assert float(angle.loss(torch.nan * one, one, one)) == 1
+    y = torch.tensor(0.7, dtype=torch.float64, requires_grad=True)
+    angle.error(y, torch.tensor(2.0), torch.tensor(3.0)).backward()
+    assert y.grad is not None
+    assert float(y.grad) == pytest.approx(float(angle.slope(y.detach(), torch.tensor(3.0))))
+    assert angle.scale_of(torch.tensor([[1.0, -5.0, 3.0]])).tolist() == [[3.0]]
+
+
+def test_the_nearest_grid_point_is_that_of_the_direction() -> None:
+    formula = numbers([[[0.52, -0.49, 0.02], [3.0, 0.1, 0.0]]], [[1, 1]])
+    assert to_grid(formula).sums.tolist() == [[[1, -1, 0], [1, 0, 0]]]
+
+
+def test_a_formula_is_confirmed_up_to_rounding_only() -> None:
+    x = (10 + 10 * torch.rand(3, 128)).double()
+    target = (x[2] + 1 / (x[0] * x[1])).float().double()  # the second term is 3e-4 of the first
+    right = numbers([[[1, 0, 0], [0, 1, 0]], [[0, 0, 1], [0, 0, 0]]], [[-1, -1], [1, 0]])
+    wrong = numbers([[[1, 0, 0], [1, 0, 0]], [[0, 0, 1], [0, 0, 0]]], [[-1, -1], [1, 0]])  # 1 / a^2
+    assert bool(confirms(right, x, target, 8.0))
+    assert not bool(confirms(wrong, x, target, 8.0))
+    assert not bool(confirms(right, x, target * (1 + 1e-5), 8.0))
+    assert not bool(confirms(right, 0 * x, target, 8.0))  # not a number
+
+
+def test_attempts_are_drawn_in_the_shares_of_the_settings() -> None:
+    s = Settings()
+    u = uniforms(3, 0, 0, (20_000, draws(2, 3, 4))).double()
+    drawn = draw(u, 2, 3, 4, s)
+    single = drawn.open[:, 1] == 0
+    assert float(single.double().mean()) == pytest.approx(s.one_term, abs=0.02)
+    assert not bool(drawn.powers[single, 1].any())
+    width = (drawn.powers[:, 0] != 0).sum(-1)
+    shares = [float((width == n).double().mean()) for n in (1, 2, 3)]
+    assert shares == pytest.approx([s.one_factor, s.two_factors, 1 - s.one_factor - s.two_factors], abs=0.02)
+    assert float((drawn.powers[:, 0, 0] < 0).double().mean()) == pytest.approx(s.dividing, abs=0.02)
+    assert float((drawn.outer[~single] < 0).double().mean()) == pytest.approx(s.reciprocal, abs=0.02)
+    assert bool((drawn.outer[single] == 1).all())
+    assert bool((drawn.sums[drawn.powers == 0] == 0).all())
+
+
+def test_a_start_has_the_scale_and_the_sign_of_the_target() -> None:
+    u = uniforms(5, 0, 0, (200, draws(2, 3, 4))).double()
+    drawn = draw(u, 2, 3, 4, Settings())
+    x = 1 + torch.rand(4, 128, dtype=torch.float64)
+    target = -300 * x[0]
+    before = angle.loss(compute(drawn, x).output, target, angle.scale_of(target[None])).mean()
+    fit = fitted(drawn, x.expand(200, 4, 128), target.expand(200, 128))
+    after = angle.loss(compute(fit, x).output, target, angle.scale_of(target[None]))
+    assert bool(fit.sums.isfinite().all())
+    assert float(after.mean()) < 0.3 * float(before)
+    assert float(compute(fit, x).output.median()) < -100
+
+
+def learn(
+    layer: nalm.FormulaLayer, target: Target, steps: int, low: float = 1.0, high: float = 2.0, seed: int = 1
+) -> int:
+    """Steps until the learner has settled."""
+    learner = nalm.FormulaLearner(layer, seed=seed)
+    generator = torch.Generator().manual_seed(seed)
+
+    def evaluate(x: Tensor, t: Tensor) -> tuple[Tensor, Tensor]:
+        output = layer(x)
+        return output, (output - t).square().mean()
+
+    for step in range(steps):
+        x = low + (high - low) * torch.rand(128, layer.in_features, generator=generator)
+        learner.step(evaluate, x, target(x))
+        if bool(learner.settled):
+            return step + 1
+    raise AssertionError(f"nothing found in {steps} steps")
+
+
+@pytest.mark.parametrize(
+    ("target", "expected", "span"),
+    [
+        (lambda x: -x[:, :1] - x[:, 1:2] + x[:, 2:3], "-a - b + c", (1.0, 2.0)),
+        (lambda x: 1 / ((x[:, :1] + x[:, 1:2]) * x[:, 2:3]), "1/(c*(a + b))", (-2.0, 2.0)),
+        (lambda x: x[:, :1] * x[:, 1:2] + x[:, 2:3], "a*b + c", (-2.0, -1.0)),
+        (lambda x: x[:, 2:3] / (x[:, :1] * x[:, 1:2]), "c/(a*b)", (10.0, 20.0)),
+    ],
+    ids=["sum", "reciprocal", "sum of product", "quotient"],
+)
+def test_the_learner_finds_each_kind_of_formula(target: Target, expected: str, span: tuple[float, float]) -> None:
+    layer = nalm.FormulaLayer(4, 1)
+    learn(layer, target, 400, *span)
+    assert layer.on_grid()
+    assert str(nalm.read(layer, "abcd")) == expected
+
+
+def test_two_outputs_are_two_formulas() -> None:
+    layer = nalm.FormulaLayer(3, 2)
+    learn(layer, lambda x: torch.stack([x[:, 0] + x[:, 1], x[:, 0] * x[:, 2]], -1), 200)
+    assert str(nalm.read(layer, "abc")) == "a + b, a*c"
+
+
+def test_a_run_does_not_depend_on_its_cohort() -> None:
+    def trained(seeds: list[int]) -> list[Tensor]:
+        layer = nalm.FormulaLayer(3, 1, runs=(len(seeds),), seed=seeds)
+        learner = nalm.FormulaLearner(layer, seed=seeds)
+
+        def evaluate(x: Tensor, t: Tensor) -> tuple[Tensor, Tensor]:
+            output = layer(x)
+            return output, (output - t).square().mean((-2, -1))
+
+        for step in range(6):
+            x = 1 + uniforms(torch.tensor(seeds), 0, step, (64, 3))
+            learner.step(evaluate, x, x[..., :1] * x[..., 1:2] - x[..., 2:])
+        sums = learner.tracks[0].search.numbers.sums
+        return [sums[i] for i in range(len(seeds))]
+
+    together, alone = trained([4, 9]), trained([9])
+    torch.testing.assert_close(together[1], alone[0], rtol=1e-6, atol=1e-6)
+
+
+def test_a_law_that_changes_is_given_up_and_learned_anew() -> None:
+    layer = nalm.FormulaLayer(3, 1)
+    learner = nalm.FormulaLearner(layer, seed=2)
+    generator = torch.Generator().manual_seed(0)
+
+    def evaluate(x: Tensor, t: Tensor) -> tuple[Tensor, Tensor]:
+        output = layer(x)
+        return output, (output - t).square().mean()
+
+    def until(wanted: str, target: Target) -> None:
+        for _ in range(200):
+            x = 1 + torch.rand(128, 3, generator=generator)
+            learner.step(evaluate, x, target(x))
+            if bool(learner.settled) and str(nalm.read(layer, "abc")) == wanted:
+                return
+        raise AssertionError(f"{wanted} not found, but {nalm.read(layer, 'abc')}")
+
+    until("a + b", lambda x: x[:, :1] + x[:, 1:2])
+    until("a*c", lambda x: x[:, :1] * x[:, 2:])
+
+
+def test_the_rest_of_a_network_may_be_anything_that_is_fixed() -> None:
+    """The target is known only through a logarithm and another loss."""
+    layer = nalm.FormulaLayer(3, 1)
+    model = torch.nn.Sequential(layer, torch.nn.Softplus())
+    learner = nalm.FormulaLearner(model, seed=3)
+    generator = torch.Generator().manual_seed(0)
+
+    def evaluate(x: Tensor, t: Tensor) -> tuple[Tensor, Tensor]:
+        output = model(x)
+        return output, torch.nn.functional.huber_loss(output, t, delta=10.0)
+
+    for _ in range(150):
+        x = 1 + torch.rand(128, 3, generator=generator, dtype=torch.float64).float()
+        learner.step(evaluate, x, torch.nn.functional.softplus(x[:, :1] * x[:, 1:2] - x[:, 2:]))
+    assert bool(learner.found)
+    assert str(nalm.read(layer, "abc")) == "a*b - c"
+
+
+def test_what_cannot_work_is_said() -> None:
+    with pytest.raises(ValueError, match="contains no FormulaLayer"):
+        nalm.FormulaLearner(nalm.NMU(2, 1))
+    with pytest.raises(TypeError, match="needs the model itself"):
+        nalm.FormulaLearner([])  # type: ignore[arg-type]
+    learner = nalm.FormulaLearner(nalm.FormulaLayer(2, 1))
+    with pytest.raises(TypeError, match="needs the function"):
+        learner.step(torch.zeros(()))  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="one number per run"):
+        learner.step(lambda: (y := learner.tracks[0].layer(torch.ones(3, 2)), y.square()))
+    with pytest.raises(ValueError, match="terms is 0"):
+        nalm.FormulaLayer(2, 1, terms=0)
+
+
+def test_a_batch_that_is_not_finite_teaches_nothing() -> None:
+    layer = nalm.FormulaLayer(2, 1)
+    learner = nalm.FormulaLearner(layer)
+    before = layer.W.detach().clone()
+    x = torch.tensor([[1.0, torch.nan]]).expand(16, 2)
+    learner.step(lambda: (y := layer(x), (y - 1).square().mean()))
+    assert torch.equal(layer.W, before)
+
+
+def test_stuck_attempts_begin_anew() -> None:
+    search = Search(Size(1, 1, 2), torch.tensor([0]), Settings(attempts=8, patience=5))
+    rows = torch.tensor([0])
+    x = 1 + torch.rand(1, 2, 64, dtype=torch.float64)
+    noise = torch.randn(1, 64, dtype=torch.float64)
+    search.step(rows, x, noise)
+    first = search.numbers.powers.clone(), search.age.clone()
+    for _ in range(20):
+        search.step(rows, x, noise)
+    assert bool((search.age < 8).all())
+    assert bool((first[1] == 1).all())
+    assert search.found(0) is None
