@@ -44,11 +44,7 @@ LADDERS = {
         "backend evaluation options program",
         "checkpoints native_backend plain_backend torch_backend",
         "cohort",
-<<<<<<< HEAD
-        "descent network rule solve",
-=======
-        "descent discover formula rule solve",
->>>>>>> 30cf8c0 (wip)
+        "descent discover formula network rule solve",
         "train",
         "cluster",
     ],
@@ -178,13 +174,8 @@ LADDERS = {
     "nalm.units": [
         "activations nac straight_through",
         "nau",
-<<<<<<< HEAD
-        "classic gated inalu nlrl npu nsr scaling snmu",
+        "classic formula_layer gated inalu nlrl npu nsr scaling snmu",
         "baselines division hillspace",
-=======
-        "classic formula_layer gated inalu logic npu scaling snmu",
-        "baselines division",
->>>>>>> 30cf8c0 (wip)
         "composition",
         "selector",
     ],

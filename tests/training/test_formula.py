@@ -228,11 +228,14 @@ def test_what_cannot_work_is_said() -> None:
         nalm.FormulaLearner(nalm.NMU(2, 1))
     with pytest.raises(TypeError, match="needs the model itself"):
         nalm.FormulaLearner([])  # type: ignore[arg-type]
-    learner = nalm.FormulaLearner(nalm.FormulaLayer(2, 1))
+    layer = nalm.FormulaLayer(2, 1)
+    learner = nalm.FormulaLearner(layer)
     with pytest.raises(TypeError, match="needs the function"):
         learner.step(torch.zeros(()))  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="one number per run"):
-        learner.step(lambda: (y := learner.tracks[0].layer(torch.ones(3, 2)), y.square()))
+        learner.step(lambda: (y := layer(torch.ones(3, 2)), y.square()))
+    with pytest.raises(ValueError, match="holds weights of formula layers"):
+        nalm.FormulaLearner(layer, torch.optim.Adam(layer.parameters()))
     with pytest.raises(ValueError, match="terms is 0"):
         nalm.FormulaLayer(2, 1, terms=0)
 

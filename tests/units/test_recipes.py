@@ -32,11 +32,7 @@ PUBLISHED = {
     **dict.fromkeys(("NSRChoice", "RecurrentNSR", "NSRCount"), PLAIN),
     **dict.fromkeys(HILL, PLAIN | {"rate": 0.1, "steps": 10_000, "batch": 64}),
     **dict.fromkeys(("NAC", "MulNAC", "MulNACSigmoid", "NALU", "GNALU", "NLRL", "NSR", "ProductUnit"), PLAIN),
-<<<<<<< HEAD
-    **dict.fromkeys(("Quadratic", "Linear", "ReLU", "ReLU6", "Dense", "MLP", "LSTM"), PLAIN),
-=======
-    **dict.fromkeys(("Quadratic", "Linear", "ReLU", "ReLU6", "MLP", "LSTM", "FormulaLayer"), PLAIN),
->>>>>>> 30cf8c0 (wip)
+    **dict.fromkeys(("Quadratic", "Linear", "ReLU", "ReLU6", "Dense", "MLP", "LSTM", "FormulaLayer"), PLAIN),
     **{name: PLAIN | {"penalties": {"to_grid": RAMP}} for name in ("NMU", "SNMU", "ScaledNMU")},
     "NAU": PLAIN | {"penalties": {"to_grid": RAMP | {"to": 0.01}}},
     "MulNACLinear": PLAIN | {"steps": 5_000_000, "penalties": {"to_grid": LONG_RAMP}},

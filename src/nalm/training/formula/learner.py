@@ -13,8 +13,8 @@ from torch import Tensor, nn
 from nalm.training.formula.search import Search, Size, confirms
 from nalm.training.formula.settings import Settings
 from nalm.training.formula.shape import Numbers
+from nalm.training.rule.base import Base, common_runs
 from nalm.training.rule.curvature import loss_probes
-from nalm.training.rule.parts import Base, common_runs, make_base
 from nalm.units.formula_layer import FormulaLayer
 
 LARGEST_SEED = 2**32
@@ -68,7 +68,7 @@ class FormulaLearner:
         seeds = torch.as_tensor(seed, dtype=torch.int64).expand(self.runs)
         self.tracks = [Track(layer, seeds + 7919 * i, self.settings) for i, layer in enumerate(layers)]
         taken = {p for layer in layers for p in layer.parameters()}
-        self.base = make_base(base, [p for p in model.parameters() if p.requires_grad and p not in taken], taken)
+        self.base = _optimiser(base, [p for p in model.parameters() if p not in taken], taken)
         self.steps = 0
 
     @property
@@ -117,6 +117,18 @@ class FormulaLearner:
             self.base.step()
         self.steps += 1
         return loss.detach()
+
+
+def _optimiser(base: Base | None, rest: list[nn.Parameter], taken: set[nn.Parameter]) -> torch.optim.Optimizer | None:
+    """The optimiser of everything that is not a formula."""
+    if not isinstance(base, torch.optim.Optimizer):
+        return (base or torch.optim.Adam)(rest) if rest else None
+    if any(p in taken for group in base.param_groups for p in group["params"]):
+        raise ValueError(
+            "The base optimiser holds weights of formula layers, which the learner moves itself; give a function that "
+            "builds it from the others: FormulaLearner(model, base=torch.optim.Adam)."
+        )
+    return base
 
 
 class Track:
