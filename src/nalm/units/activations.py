@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import torch.nn.functional as F
+import torch
 from torch import Tensor
 
 from nalm.core.scalar import Scalar, exp, log, negative, relu, sigmoid, tanh
@@ -28,19 +28,33 @@ def _below(x: Scalar) -> Scalar:
     return exp(-relu(-x)) - 1
 
 
+def _elu(x: Tensor) -> Tensor:
+    return torch.relu(x) + (torch.exp(x.clamp(max=0)) - 1)
+
+
+def _hard_shrink(x: Tensor) -> Tensor:
+    return torch.where(x.abs() > SHRINK, x, 0.0)
+
+
+# Written with the elementary operations that the native engine knows.
 ACTIVATIONS: dict[str, Activation] = {
-    "relu": Activation(F.relu, relu),
-    "sigmoid": Activation(F.sigmoid, sigmoid),
-    "tanh": Activation(F.tanh, tanh),
-    "relu6": Activation(F.relu6, lambda x: relu(x, 6.0)),
-    "leaky relu": Activation(F.leaky_relu, lambda x: relu(x) - LEAK * relu(-x)),
-    "elu": Activation(F.elu, lambda x: relu(x) + _below(x)),
-    "selu": Activation(F.selu, lambda x: SELU_SCALE * (relu(x) + SELU_SLOPE * _below(x))),
-    "swish": Activation(F.silu, lambda x: x * sigmoid(x)),
-    "hard tanh": Activation(F.hardtanh, lambda x: relu(x + 1, 2.0) - 1),
-    "tanh shrink": Activation(F.tanhshrink, lambda x: x - tanh(x)),
-    "hard shrink": Activation(F.hardshrink, lambda x: x * negative(SHRINK - abs(x))),
-    "soft shrink": Activation(F.softshrink, lambda x: relu(x - SHRINK) - relu(-x - SHRINK)),
-    "softsign": Activation(F.softsign, lambda x: x / (1 + abs(x))),
-    "softplus": Activation(F.softplus, lambda x: log(1 + exp(x))),
+    "relu": Activation(torch.relu, relu),
+    "sigmoid": Activation(torch.sigmoid, sigmoid),
+    "tanh": Activation(torch.tanh, tanh),
+    "relu6": Activation(lambda x: x.clamp(0, 6), lambda x: relu(x, 6.0)),
+    "leaky relu": Activation(lambda x: torch.where(x < 0, LEAK * x, x), lambda x: relu(x) - LEAK * relu(-x)),
+    "elu": Activation(_elu, lambda x: relu(x) + _below(x)),
+    "selu": Activation(
+        lambda x: SELU_SCALE * (torch.relu(x) + SELU_SLOPE * (torch.exp(x.clamp(max=0)) - 1)),
+        lambda x: SELU_SCALE * (relu(x) + SELU_SLOPE * _below(x)),
+    ),
+    "swish": Activation(lambda x: x * torch.sigmoid(x), lambda x: x * sigmoid(x)),
+    "hard tanh": Activation(lambda x: x.clamp(-1, 1), lambda x: relu(x + 1, 2.0) - 1),
+    "tanh shrink": Activation(lambda x: x - torch.tanh(x), lambda x: x - tanh(x)),
+    "hard shrink": Activation(_hard_shrink, lambda x: x * negative(SHRINK - abs(x))),
+    "soft shrink": Activation(
+        lambda x: torch.relu(x - SHRINK) - torch.relu(-x - SHRINK), lambda x: relu(x - SHRINK) - relu(-x - SHRINK)
+    ),
+    "softsign": Activation(lambda x: x / (1 + x.abs()), lambda x: x / (1 + abs(x))),
+    "softplus": Activation(lambda x: torch.relu(x) + torch.log1p(torch.exp(-x.abs())), lambda x: log(1 + exp(x))),
 }

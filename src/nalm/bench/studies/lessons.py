@@ -20,7 +20,7 @@ REPORT = "a student report on NAC and NALU"
 TOLERANCE = "Right is an answer within 1 % of the target (0.01 near zero), our tolerance: no source states one."
 
 PERCEPTRONS: list[Row] = [
-    (single("MLP", 1, label=name, hidden=[8, 8, 8], activation=name), Recipe(RMSprop(0.01), steps=5_000, batch=64))
+    (single("MLP", 1, label=name, hidden=[8, 8, 8], activation=name), Recipe(RMSprop(0.01), steps=3_000, batch=64))
     for name in ACTIVATIONS
 ]
 IDENTITY = Study(
@@ -28,7 +28,7 @@ IDENTITY = Study(
     title="Perceptrons learn y = x, and only where they were shown it",
     reproduces=f"{REPORT} and Trask et al. 2018, figure 1",
     cells=cells_over(
-        [*PERCEPTRONS, (single("NAC", 1), Recipe(RMSprop(0.01), steps=5_000, batch=64))],
+        [*PERCEPTRONS, (single("NAC", 1), Recipe(RMSprop(0.01), steps=3_000, batch=64))],
         {"(-5,5)": Identity(Uniform(-5, 5), Uniform(-20, 20))},
         EVERY,
     ),
@@ -36,12 +36,12 @@ IDENTITY = Study(
     notes=(
         "Three hidden layers of 8, trained on (-5,5), tested on (-20,20); solved: every answer is right.",
         TOLERANCE,
-        "RMSprop 0.01 as in the public code; ours are 5,000 steps of 64 fresh samples (there 10,000 on eleven whole "
+        "RMSprop 0.01 as in the public code; ours are 3,000 steps of 64 fresh samples (there 10,000 on eleven whole "
         "numbers) and 10 seeds (there 100).",
     ),
 )
 
-SLOW = Recipe(RMSprop(1e-2, decay=0.9), steps=20_000, loss="huber")
+SLOW = Recipe(RMSprop(1e-2, decay=0.9), steps=10_000, loss="huber")
 RANGE = (Uniform(20, 40), Uniform(0, 60))
 
 
@@ -80,13 +80,13 @@ OPERANDS = Study(
     cells=(
         *_over("NAC", SLOW, SUMS, "NAC"),
         *_over("NALU", SLOW, NALU_TASKS, "NALU"),
-        *_over("NALU", _restarted(SLOW), NALU_TASKS, "NALU, redrawn"),
+        *_over("NALU", _restarted(SLOW), {c: t for c, t in NALU_TASKS.items() if c.endswith("of 2")}, "NALU, redrawn"),
     ),
     seeds=SEEDS,
     notes=(
         "Trained on (20,40), tested on (0,60), smooth L1, RMSprop with decay 0.9; solved: every answer is right.",
         TOLERANCE,
-        "Ours: rate 1e-2, 20,000 steps of 128. Redrawn: weights are drawn anew every 2,000 steps without progress.",
+        "Ours: rate 1e-2, 10,000 steps of 128. Redrawn: weights are drawn anew every 2,000 steps without progress.",
     ),
 )
 
@@ -101,10 +101,9 @@ FUNCTIONS = Study(
     reproduces=f"{REPORT} and Trask et al. 2018, table 1 (static)",
     cells=cells_over(
         [
-            (model, Recipe(RMSprop(0.01), steps=10_000))
+            (model, Recipe(RMSprop(0.01), steps=5_000))
             for model in (
                 _two_layers("ReLU6", "Linear", "ReLU6"),
-                _two_layers("Linear", "Linear", "none"),
                 _two_layers("NAC", "NAC", "NAC"),
                 _two_layers("NALU", "NALU", "NALU"),
             )
@@ -119,7 +118,7 @@ FUNCTIONS = Study(
     ),
     seeds=SEEDS,
     notes=(
-        "Two layers, two hidden units, RMSprop 0.01; ours are 10,000 steps (there 100,000) and fresh samples.",
+        "Two layers, two hidden units, RMSprop 0.01; ours are 5,000 steps (there 100,000) and fresh samples.",
         TOLERANCE,
     ),
 )

@@ -5,6 +5,8 @@ No public code of either unit exists, and neither text has numbers to compare wi
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+
 from nalm.bench.method import Descent
 from nalm.bench.run import Layer, Model, single
 from nalm.bench.study import Cell, Row, Study, cells_over
@@ -31,7 +33,8 @@ def _truth(inputs: int) -> tuple[Cell, ...]:
     if inputs == 2:
         models += [rules(inputs, hidden) for hidden in (2, 4)]
         models += [rules(inputs, 8, block) for block in ("and", "or")]
-    columns: dict[str, Task] = {name: Boolean(name=name, inputs=inputs) for name in FUNCTIONS}
+    names = FUNCTIONS if inputs == 2 else ("and", "xor")
+    columns: dict[str, Task] = {name: Boolean(name=name, inputs=inputs) for name in names}
     return cells_over([(model, LOGIC) for model in models], columns, EVERY)
 
 
@@ -51,35 +54,43 @@ BOOLEAN = tuple(
     for inputs in (2, 8)
 )
 
-WHOLE = (Lattice(-9, 9), Lattice(-999, 999))
-TENTHS = (Lattice(-0.9, 0.9, 0.1), Lattice(-99.9, 99.9, 0.1))
-
 
 def _registers(inputs: int = 2, **options: object) -> Model:
     label = ", ".join(f"{name} {value:g}" for name, value in options.items() if isinstance(value, int | float))
     return single("NSR", inputs, 2, label=label or "NSR", **options)
 
 
-def _relations(numbers: tuple[Lattice, Lattice], inputs: int = 2) -> dict[str, Task]:
-    return {name: Compare(*numbers, inputs, name) for name in RELATIONS}
+@dataclass(frozen=True)
+class Pairs:
+    """What is compared: training and test numbers, how many of them, by which relations."""
+
+    train: Lattice
+    test: Lattice
+    inputs: int = 2
+    relations: tuple[str, ...] = tuple(RELATIONS)
+
+    def tasks(self) -> dict[str, Task]:
+        """One task for each relation."""
+        return {name: Compare(self.train, self.test, self.inputs, name) for name in self.relations}
 
 
-def _compare(name: str, title: str, rows: list[Row], numbers: tuple[Lattice, Lattice], inputs: int = 2) -> Study:
-    train, test = numbers
+def _compare(name: str, title: str, rows: list[Row], pairs: Pairs) -> Study:
     return Study(
         name=f"logic/{name}",
         title=title,
         reproduces="Faber and Wattenhofer 2020, as told in Mistry 2023, section 2.2.7; no numbers are published",
-        cells=cells_over(rows, _relations(numbers, inputs), EVERY),
+        cells=cells_over(rows, pairs.tasks(), EVERY),
         seeds=SEEDS,
         notes=(
-            f"Trained on pairs from {train}, a quarter of them equal, tested on 10,000 from {test}.",
+            f"Trained on pairs from {pairs.train}, a quarter of them equal, tested on 10,000 from {pairs.test}.",
             "Solved: none of them wrong.",
             "Ours: Adam 1e-2, 2,000 steps, squared error. The redundancy is the number of operand pairs.",
         ),
     )
 
 
+WHOLE = Pairs(Lattice(-9, 9), Lattice(-999, 999))
+TENTHS = Pairs(Lattice(-0.9, 0.9, 0.1), Lattice(-99.9, 99.9, 0.1))
 REDUNDANCIES = (1, 2, 5, 10)
 SCALES = (0.01, 0.1, 10.0, 100.0)
 COMPARE = (
@@ -92,21 +103,20 @@ COMPARE = (
     _compare(
         "compare-tenths",
         "Comparisons of multiples of a tenth",
-        [(_registers(redundancy=r, scale=10.0), REGISTER) for r in (1, 5)],
+        [(_registers(redundancy=5, scale=10.0), REGISTER)],
         TENTHS,
     ),
     _compare(
         "compare-among-10",
         "Comparisons of the first two of ten whole numbers",
-        [(_registers(10, redundancy=r), REGISTER) for r in (1, 5)],
-        WHOLE,
-        10,
+        [(_registers(10, redundancy=5), REGISTER)],
+        replace(WHOLE, inputs=10),
     ),
     _compare(
         "scale",
         "How the scale lambda of a neural status register matters",
         [(_registers(scale=scale, redundancy=5), REGISTER) for scale in SCALES],
-        WHOLE,
+        replace(WHOLE, relations=("<", "=")),
     ),
 )
 
