@@ -110,13 +110,13 @@ STARTS = Study(
             Descent(HILL_RECIPE),
             every=500,
         )
-        for spread in (0.0, 1e-8, 0.02, 1.0, 3.0, 10.0)
+        for spread in (0.0, 1.0, 3.0, 10.0)
         for operation in OPERATIONS
     ),
     seeds=10,
     notes=(
         "Trained on U(1e-8,10), tested on U(-10000,10000); solved as in hillspace/inalu.",
-        "The paper: fine up to a standard deviation of 1, sin fails at 3, everything at 10. Its table is without "
+        "The paper: fine up to a standard deviation of 1, sin fails at 3, everything at 10. Its table has also 1e-8 and 0.02, is without "
         "warm-up and has weights that operations share.",
     ),
 )

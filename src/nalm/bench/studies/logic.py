@@ -29,13 +29,17 @@ def rules(inputs: int, hidden: int, block: str = "both") -> Model:
 
 
 def _truth(inputs: int) -> tuple[Cell, ...]:
+    few: dict[str, Task] = {name: Boolean(name=name, inputs=inputs) for name in ("and", "xor")}
     models = [single("NLRL", inputs, label="one layer"), rules(inputs, 8)]
-    if inputs == 2:
-        models += [rules(inputs, hidden) for hidden in (2, 4)]
-        models += [rules(inputs, 8, block) for block in ("and", "or")]
-    names = FUNCTIONS if inputs == 2 else ("and", "xor")
-    columns: dict[str, Task] = {name: Boolean(name=name, inputs=inputs) for name in names}
-    return cells_over([(model, LOGIC) for model in models], columns, EVERY)
+    if inputs > 2:
+        return cells_over([(model, LOGIC) for model in models], few, EVERY)
+    models += [rules(inputs, hidden) for hidden in (2, 4)]
+    every: dict[str, Task] = {name: Boolean(name=name) for name in FUNCTIONS}
+    blocks = [rules(inputs, 8, block) for block in ("and", "or")]
+    return (
+        *cells_over([(model, LOGIC) for model in models], every, EVERY),
+        *cells_over([(model, LOGIC) for model in blocks], {"xor": few["xor"]}, EVERY),
+    )
 
 
 BOOLEAN = tuple(
