@@ -116,8 +116,8 @@ STARTS = Study(
     seeds=10,
     notes=(
         "Trained on U(1e-8,10), tested on U(-10000,10000); solved as in hillspace/inalu.",
-        "The paper: fine up to a standard deviation of 1, sin fails at 3, everything at 10. Its table has also 1e-8 and 0.02, is without "
-        "warm-up and has weights that operations share.",
+        "The paper: fine up to a standard deviation of 1, sin fails at 3, everything at 10. Its table has also 1e-8 "
+        "and 0.02, is without warm-up and has weights that operations share.",
     ),
 )
 
