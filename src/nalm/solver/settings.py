@@ -145,6 +145,32 @@ class Settings:
     pairs_kept: int = 24
     """Pairs of small trees worth a fit."""
 
+    # Polynomials and functions.
+    rows_per_coefficient: float = 1.25
+    """Rows for each coefficient of a polynomial: some must be left to contradict it."""
+    telling_features: int = 4
+    """Functions of small trees, for each view of the target, that are searched as if they were inputs."""
+    telling_rows: int = 256
+    """Rows that rank functions and scan scales; all rows judge."""
+    telling_ridge: float = 1e-9
+    """Share of the trace added to the Gram matrix of a feature's multiples, which may be multiples of each other."""
+    functions_in_product: int = 3
+    """Functions beside the powers of a product."""
+    profiles_kept: int = 6
+    """Monomials for each function and scale that are worth a fit."""
+    profile_close: float = 0.05
+    """One minus the correlation, above which a scale is not near; the scan's steps leave up to 0.02."""
+    wave_points: int = 12
+    """Distinct values of an input, below which a wave through them says nothing."""
+    wave_scales: float = 400.0
+    """Radians over the range of an input up to which frequencies are scanned, in steps of one half."""
+    wave_close: float = 0.3
+    """Share of the target left at the best scanned scale, above which no wave is there."""
+    wave_phase: float = 1e-3
+    """Radians from a quarter turn, within which a phase is taken for one."""
+    functional_proposals: int = 12
+    """Formulas taken from each arithmetic shape of a derived problem."""
+
     # Tree search.
     probes: int = 12
     """Rows at which trees are compared. Three sharp ones of 24 bits would do; the others stand in for blunt ones."""

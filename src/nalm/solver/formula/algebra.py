@@ -1,6 +1,6 @@
-"""Formulas as the solver builds them: sums with coefficients and products with exponents, over inputs.
+"""Formulas as the solver builds them: sums with coefficients, products with exponents and functions, over inputs.
 
-Two kinds of inner node are enough for everything a stack of arithmetic units can compute. A coefficient is a
+Sums and products are enough for everything a stack of arithmetic units can compute. A coefficient is a
 `Fraction` when it is known exactly and a `float` when it is a real number that was fitted; that one distinction decides
 between the verdicts "exact" and "real coefficient".
 """
@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeAlias
+
+from nalm.solver.formula.functions import Function
 
 Number: TypeAlias = Fraction | float
 
@@ -43,7 +45,15 @@ class PowerProduct:
     factors: tuple[tuple[Formula, Fraction], ...]
 
 
-Formula: TypeAlias = Input | Constant | WeightedSum | PowerProduct
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """An elementary function of a formula, `sin(x0)`."""
+
+    function: Function
+    argument: Formula
+
+
+Formula: TypeAlias = Input | Constant | WeightedSum | PowerProduct | Applied
 ONE = Constant(Fraction(1))
 
 
@@ -132,6 +142,8 @@ def real_constants(formula: Formula) -> list[float]:
             return found
         case PowerProduct(factors):
             return [c for factor, _ in factors for c in real_constants(factor)]
+        case Applied(_, argument):
+            return real_constants(argument)
 
 
 def with_constants(formula: Formula, values: Sequence[Number]) -> Formula:
@@ -151,6 +163,8 @@ def _replaced(formula: Formula, values: Iterator[Number]) -> Formula:
             )
         case PowerProduct(factors):
             return PowerProduct(tuple((_replaced(f, values), e) for f, e in factors))
+        case Applied(function, argument):
+            return Applied(function, _replaced(argument, values))
 
 
 def simplified(formula: Formula) -> Formula:
@@ -160,12 +174,14 @@ def simplified(formula: Formula) -> Formula:
             return total((c, simplified(t)) for c, t in terms)
         case PowerProduct(factors):
             return product((simplified(f), e) for f, e in factors)
+        case Applied(function, argument):
+            return Applied(function, simplified(argument))
         case _:
             return formula
 
 
 def size(formula: Formula) -> int:
-    """How much there is to read: one for each input, each number other than ±1 and each exponent other than ±1."""
+    """How much there is to read: one for each input, function, number other than ±1 and exponent other than ±1."""
     match formula:
         case Input() | Constant():
             return 1
@@ -173,6 +189,8 @@ def size(formula: Formula) -> int:
             return sum(size(term) + (abs(coefficient) != 1) for coefficient, term in terms)
         case PowerProduct(factors):
             return sum(size(factor) + (abs(exponent) != 1) for factor, exponent in factors)
+        case Applied(_, argument):
+            return 1 + size(argument)
 
 
 def inputs(formula: Formula) -> frozenset[int]:
@@ -186,6 +204,8 @@ def inputs(formula: Formula) -> frozenset[int]:
             return frozenset().union(*(inputs(term) for _, term in terms))
         case PowerProduct(factors):
             return frozenset().union(*(inputs(factor) for factor, _ in factors))
+        case Applied(_, argument):
+            return inputs(argument)
 
 
 def renumbered(formula: Formula, columns: Sequence[int]) -> Formula:
@@ -199,3 +219,33 @@ def renumbered(formula: Formula, columns: Sequence[int]) -> Formula:
             return WeightedSum(tuple((c, renumbered(t, columns)) for c, t in terms))
         case PowerProduct(factors):
             return PowerProduct(tuple((renumbered(f, columns), e) for f, e in factors))
+        case Applied(function, argument):
+            return Applied(function, renumbered(argument, columns))
+
+
+def substituted(formula: Formula, columns: Sequence[Formula]) -> Formula:
+    """The formula with a formula in the place of every input: `columns[i]` for input i."""
+    match formula:
+        case Input(index):
+            return columns[index]
+        case Constant():
+            return formula
+        case WeightedSum(terms):
+            return total((c, substituted(t, columns)) for c, t in terms)
+        case PowerProduct(factors):
+            return product((substituted(f, columns), e) for f, e in factors)
+        case Applied(function, argument):
+            return Applied(function, substituted(argument, columns))
+
+
+def functions(formula: Formula) -> int:
+    """How many functions it applies."""
+    match formula:
+        case Input() | Constant():
+            return 0
+        case WeightedSum(terms):
+            return sum(functions(term) for _, term in terms)
+        case PowerProduct(factors):
+            return sum(functions(factor) for factor, _ in factors)
+        case Applied(_, argument):
+            return 1 + functions(argument)

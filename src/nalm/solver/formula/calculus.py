@@ -8,7 +8,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from nalm.solver.formula.algebra import Constant, Formula, Input, PowerProduct, WeightedSum
+from nalm.solver.formula.algebra import Applied, Constant, Formula, Input, PowerProduct, WeightedSum
+from nalm.solver.formula.functions import slope_of, value_of
 
 Array: TypeAlias = NDArray[np.float64]
 Indices: TypeAlias = NDArray[np.int64]
@@ -36,6 +37,8 @@ def _value(formula: Formula, X: Array) -> Array:
             for factor, exponent in factors:
                 out = out * _raised(_value(factor, X), exponent)
             return out
+        case Applied(function, argument):
+            return value_of(function, _value(argument, X))
 
 
 def _raised(base: Array, exponent: Fraction) -> Array:
@@ -76,12 +79,15 @@ def _backward(formula: Formula, X: Array, adjoint: Array, by_input: Array, by_co
                     others = others * power if j != k else others
                 slope = float(exponent) * _raised(bases[k], exponent - 1) if exponent != 1 else 1.0
                 _backward(factor, X, others * slope, by_input, by_constant)
+        case Applied(function, argument):
+            _backward(argument, X, adjoint * slope_of(function, _value(argument, X)), by_input, by_constant)
 
 
 def freedoms(formula: Formula, X: Array) -> tuple[Array, Array]:
     """Values `(n,)` and derivatives `(n, k)` by every number a formula holds, as if each were free.
 
-    The numbers are a factor in front, the coefficients of each sum relative to its first term, and all exponents.
+    The numbers are a factor in front of the whole and of each function's argument, the coefficients of each sum
+    relative to its first term, and all exponents.
     """
     with np.errstate(all="ignore"):
         value, columns = _moves(formula, X, raised=False)
@@ -110,6 +116,10 @@ def _moves(formula: Formula, X: Array, raised: bool) -> tuple[Array, list[Array]
                 if not isinstance(factor, PowerProduct):  # the exponents inside stand for the one outside
                     moves.append(_times_log(value, base))
             return value, moves
+        case Applied(function, argument):
+            at, columns = _moves(argument, X, raised=False)
+            slope = slope_of(function, at)
+            return value_of(function, at), [slope * at, *(slope * column for column in columns)]
 
 
 def _times_log(value: Array, base: Array) -> Array:

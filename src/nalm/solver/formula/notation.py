@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from nalm.solver.formula.algebra import Constant, Formula, Input, Number, PowerProduct, WeightedSum, inputs
+from nalm.solver.formula.algebra import Applied, Constant, Formula, Input, Number, PowerProduct, WeightedSum, inputs
 
 if TYPE_CHECKING:
     import sympy
@@ -28,6 +28,8 @@ def to_sympy(formula: Formula, symbols: Sequence[sympy.Symbol]) -> sympy.Expr:
             return sympy.Add(*(number(c) * to_sympy(t, symbols) for c, t in terms))
         case PowerProduct(factors):
             return sympy.Mul(*(to_sympy(f, symbols) ** number(e) for f, e in factors))
+        case Applied(function, argument):
+            return getattr(sympy, function.value)(to_sympy(argument, symbols))
 
 
 def neat(expression: Any) -> Any:

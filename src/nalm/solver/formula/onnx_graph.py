@@ -6,7 +6,8 @@ from functools import reduce
 from pathlib import Path
 from typing import Any
 
-from nalm.solver.formula.algebra import Constant, Formula, Input, PowerProduct, WeightedSum
+from nalm.solver.formula.algebra import Applied, Constant, Formula, Input, PowerProduct, WeightedSum
+from nalm.solver.formula.functions import RULES
 
 
 def write_onnx(formula: Formula, columns: int, file: Path) -> None:
@@ -60,6 +61,8 @@ class _Graph:
             case PowerProduct(factors):
                 powers = [self._power(self.add(factor), float(exponent)) for factor, exponent in factors]
                 return reduce(lambda a, b: self.node("Mul", [a, b]), powers)
+            case Applied(function, argument):
+                return self.node(RULES[function].operator, [self.add(argument)])
 
     def _power(self, name: str, exponent: float) -> str:
         return name if exponent == 1 else self.node("Pow", [name, self.number(exponent)])

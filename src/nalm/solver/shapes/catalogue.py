@@ -5,15 +5,18 @@ To add a shape: write `my_shape(problem, ...) -> Groups` in a module of its own,
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import chain
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain, islice
 
+from nalm.solver.data.problem import Problem
 from nalm.solver.formula.algebra import Formula
 from nalm.solver.settings import SETTINGS
 from nalm.solver.shapes.composite import product_with_factors, sum_with_trees
 from nalm.solver.shapes.factored import product_of_sums, quotient_of_sums
 from nalm.solver.shapes.forms import monomial_times_form
+from nalm.solver.shapes.functional import around, beside_powers, inside, product_with_functions, waves
 from nalm.solver.shapes.monomials import sum_of_products
+from nalm.solver.shapes.polynomials import polynomial, rational
 from nalm.solver.shapes.products import product_of_powers
 from nalm.solver.shapes.shape import EVERY, Cost, Effort, Groups, Scope, Shape
 from nalm.solver.shapes.sums import sum_of_inputs, sum_of_powers
@@ -36,6 +39,9 @@ EFFORTS = {
 
 BLURRED = Effort(pair_starts=3, sum_columns=6, sum_width=30, form_columns=6, composite_columns=5)
 """Where data are blurred by noise or few digits: many formulas come close, so fewer of each shape are looked at."""
+
+DERIVED = Effort(pair_starts=3, sum_columns=7, sum_width=100, tree_columns={4: 6, 5: 5}, tree_budget=200_000)
+"""A problem seen through functions: one of many, so each is searched quickly."""
 
 ALONE = Effort(sum_terms=4)
 """One shape, all columns."""
@@ -93,7 +99,50 @@ def _sum_with_trees(scope: Scope) -> Groups:
     return sum_with_trees(scope.problem, scope.columns(scope.effort.composite_columns))
 
 
-SHAPES = (
+def _first_of(shapes: Sequence[Shape]) -> Callable[[Problem], Groups]:
+    """The first formulas of arithmetic shapes, for a problem seen through functions; fewer rows propose."""
+
+    def propose(problem: Problem) -> Groups:
+        scope = Scope(problem.of_rows(slice(0, SETTINGS.telling_rows)), DERIVED)
+        return (islice(proposals(shape, scope), SETTINGS.functional_proposals) for shape in shapes)
+
+    return propose
+
+
+def _polynomials(scope: Scope) -> Groups:
+    return polynomial(scope.problem, scope.columns(scope.effort.function_columns))
+
+
+def _rationals(scope: Scope) -> Groups:
+    return rational(scope.problem, scope.columns(scope.effort.function_columns))
+
+
+def _around(scope: Scope) -> Groups:
+    return around(scope.problem, scope.effort.functions, _first_of(ARITHMETIC))
+
+
+def _inside(scope: Scope) -> Groups:
+    chosen, columns = scope.effort.functions, scope.columns(scope.effort.function_columns)
+    if not chosen:
+        return iter(())
+    return inside(scope.problem, columns, chosen, _first_of(ARITHMETIC[:6]), _first_of(ARITHMETIC[6:]))
+
+
+def _beside_powers(scope: Scope) -> Groups:
+    columns = scope.columns(scope.effort.function_columns)
+    return beside_powers(scope.problem, columns) if scope.effort.functions else iter(())
+
+
+def _product_with_functions(scope: Scope) -> Groups:
+    columns = scope.columns(scope.effort.function_columns)
+    return product_with_functions(scope.problem, columns, scope.effort.functions)
+
+
+def _waves(scope: Scope) -> Groups:
+    return waves(scope.problem, scope.columns(scope.effort.function_columns), scope.effort.functions)
+
+
+ARITHMETIC = (
     Shape("sum", Cost.CLOSED_FORM, lambda scope: sum_of_inputs(scope.problem), under_noise=True),
     Shape("product", Cost.CLOSED_FORM, lambda scope: product_of_powers(scope.problem), under_noise=True),
     Shape("sum of powers", Cost.CLOSED_FORM, lambda scope: sum_of_powers(scope.problem), under_noise=True),
@@ -104,6 +153,18 @@ SHAPES = (
     Shape("product of 2 sums with constants", Cost.SHALLOW, _product_with_constants),
     _trees(4),
     _trees(5),
+)
+"""The cheap shapes; a problem seen through functions is searched with them as well."""
+
+SHAPES = (
+    *ARITHMETIC,
+    Shape("polynomial", Cost.DEEP, _polynomials),
+    Shape("product with functions", Cost.DEEP, _product_with_functions),
+    Shape("function beside powers", Cost.DEEP, _beside_powers),
+    Shape("wave", Cost.DEEP, _waves),
+    Shape("quotient of polynomials", Cost.DEEP, _rationals),
+    Shape("function of a formula", Cost.DEEP, _around),
+    Shape("formula with a function", Cost.DEEP, _inside),
     Shape("monomial times a form", Cost.DEEP, _monomial_times_form, under_noise=True),
     Shape("product with factors", Cost.DEEP, _product_with_factors, under_noise=True),
     Shape("sum with trees", Cost.DEEP, _sum_with_trees, under_noise=True),

@@ -13,6 +13,7 @@ import numpy as np
 from nalm.solver.data.problem import Problem
 from nalm.solver.formula.algebra import Formula
 from nalm.solver.formula.calculus import Indices
+from nalm.solver.formula.functions import Function
 from nalm.solver.shapes.screen import by_importance
 
 Groups: TypeAlias = Iterator[Iterator[Formula]]
@@ -45,6 +46,8 @@ class Effort:
         composite_columns: of products with factors and sums with trees.
         tree_columns: for each number of leaves that is searched, the columns used.
         tree_budget: the most pairs of trees that one step may combine.
+        function_columns: of functions of small trees, and of polynomials.
+        functions: which elementary functions a formula may hold.
         costs: the costliest shapes tried.
     """
 
@@ -60,6 +63,8 @@ class Effort:
     composite_columns: int = EVERY
     tree_columns: Mapping[int, int] = field(default_factory=lambda: dict.fromkeys((4, 5, 6, 7), EVERY))
     tree_budget: int = 2_000_000
+    function_columns: int = 6
+    functions: tuple[Function, ...] = tuple(Function)
     costs: Cost = Cost.DEEP
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from nalm.solver.formula.algebra import ONE, Constant, Formula, Input, PowerProduct, WeightedSum
+from nalm.solver.formula.algebra import ONE, Applied, Constant, Formula, Input, PowerProduct, WeightedSum
 from nalm.solver.settings import SETTINGS
 from nalm.solver.units.wiring import Kind, Places, parts, placed, wires_below
 from nalm.solver.verdict.candidate import Status, Verdict
@@ -59,6 +59,8 @@ def _whole(formula: Formula) -> Formula:
             if any(e.denominator != 1 for _, e in factors):
                 raise NoStackError("it takes a root, and exponents on the grid are whole")
             return PowerProduct(tuple((_whole(f), e) for f, e in factors))
+        case Applied(function, _):
+            raise NoStackError(f"it takes {function.value}, which no arithmetic unit computes")
 
 
 def _fraction(value: Fraction | float) -> Fraction:
@@ -87,6 +89,8 @@ def _height(wire: Formula) -> int:
             return 1 + max(_height(term) for _, term in terms)
         case PowerProduct(factors):
             return 1 + max(_height(factor) for factor, _ in factors)
+        case Applied(_, argument):
+            return 1 + _height(argument)
 
 
 @dataclass(frozen=True)

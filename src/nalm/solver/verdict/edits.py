@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from nalm.solver.formula.algebra import ONE, Formula, Input, PowerProduct, WeightedSum, inputs, product, total
+from nalm.solver.formula.algebra import ONE, Applied, Formula, Input, PowerProduct, WeightedSum, inputs, product, total
 
 
 def edits(formula: Formula, columns: int) -> Iterator[Formula]:
@@ -41,3 +41,5 @@ def _inside(formula: Formula, columns: int) -> Iterator[Formula]:
                     yield product([*factors[:k], (factor, changed), *factors[k + 1 :]])
                 for inner in _inside(factor, columns):
                     yield product([*factors[:k], (inner, exponent), *factors[k + 1 :]])
+        case Applied(function, argument):
+            yield from (Applied(function, inner) for inner in _inside(argument, columns))

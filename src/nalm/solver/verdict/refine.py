@@ -9,6 +9,7 @@ import numpy as np
 
 from nalm.solver.data.problem import Problem
 from nalm.solver.formula.algebra import (
+    Applied,
     Formula,
     Number,
     PowerProduct,
@@ -81,6 +82,8 @@ def _with_shared_factor(formula: Formula, spread: dict[float, float]) -> Formula
             return WeightedSum(tuple(inner))
         case PowerProduct(factors):
             return PowerProduct(tuple((_with_shared_factor(f, spread), e) for f, e in factors))
+        case Applied(function, argument):
+            return Applied(function, _with_shared_factor(argument, spread))
         case _:
             return formula
 

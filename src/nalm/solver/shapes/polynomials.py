@@ -1,0 +1,70 @@
+"""Polynomials and quotients of polynomials in a few inputs, whatever their number of terms, by linear algebra."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations_with_replacement
+
+import numpy as np
+
+from nalm.solver.data.problem import Problem
+from nalm.solver.formula.algebra import Formula, Input, product
+from nalm.solver.formula.calculus import Indices
+from nalm.solver.settings import SETTINGS
+from nalm.solver.shapes.derived import derived
+from nalm.solver.shapes.factored import quotient_of_sums
+from nalm.solver.shapes.shape import Groups
+from nalm.solver.shapes.sums import sum_of_inputs
+
+DEGREES = {1: 9, 2: 5, 3: 4, 4: 3}
+"""Highest degree by number of inputs: at most 56 monomials, so that a few hundred rows determine them."""
+RATIONAL_DEGREES = {1: 6, 2: 4, 3: 2}
+"""Highest degree above and below: at most 30 unknown coefficients."""
+
+
+def polynomial(problem: Problem, columns: Indices) -> Groups:
+    """Formulas `sum(c * monomial)` with all monomials up to a degree."""
+    for chosen in _choices(columns, DEGREES):
+        for degree in range(2, DEGREES[len(chosen)] + 1):
+            monomials = list(_monomials(chosen, degree))
+            if problem.rows >= SETTINGS.rows_per_coefficient * (len(monomials) + 1):
+                found = derived(problem, monomials)
+                if found is not None and _explained(found.problem):
+                    for group in sum_of_inputs(found.problem):
+                        yield found.back(group)
+
+
+def _explained(problem: Problem) -> bool:
+    """Does a sum of the columns and a constant leave next to nothing?"""
+    table = np.column_stack([problem.X, np.ones(problem.rows)])
+    table = table / np.maximum(np.max(np.abs(table), axis=0), 1e-300)
+    basis = np.linalg.qr(table)[0]
+    rest = problem.y - basis @ (basis.T @ problem.y)
+    close = max(SETTINGS.close, 3 * problem.blur)
+    return bool(np.linalg.norm(rest) <= close * np.linalg.norm(problem.y - problem.y.mean()))
+
+
+def rational(problem: Problem, columns: Indices) -> Groups:
+    """Formulas `polynomial / polynomial`, from a null vector."""
+    for chosen in _choices(columns, RATIONAL_DEGREES):
+        for degree in range(2, RATIONAL_DEGREES[len(chosen)] + 1):
+            monomials = list(_monomials(chosen, degree))
+            if problem.rows >= SETTINGS.rows_per_coefficient * 2 * (len(monomials) + 1):
+                found = derived(problem, monomials)
+                if found is not None:
+                    for group in quotient_of_sums(found.problem, affine=True):
+                        yield found.back(group)
+
+
+def _choices(columns: Indices, degrees: dict[int, int]) -> Iterator[list[int]]:
+    """The most important inputs: one, then two, ... as many as a degree is given for."""
+    for count in sorted(degrees):
+        if count <= len(columns):
+            yield sorted(int(i) for i in columns[:count])
+
+
+def _monomials(columns: list[int], degree: int) -> Iterator[Formula]:
+    for size in range(1, degree + 1):
+        for chosen in combinations_with_replacement(columns, size):
+            counts = {i: chosen.count(i) for i in chosen}
+            yield product((Input(i), int(n)) for i, n in counts.items())
