@@ -127,14 +127,15 @@ LADDERS = {
         "columns",
     ],
     "nalm.solver.formula": [
+        "functions",
         "algebra",
         "calculus notation onnx_graph",
     ],
     "nalm.solver.shapes": [
-        "linear marquardt parity power screen",
+        "derived linear marquardt parity power screen",
         "approximation combine shape",
         "beam factored forms products sums trees",
-        "composite monomials",
+        "composite functional monomials polynomials",
         "catalogue",
     ],
     "nalm.solver.shapes.trees": [

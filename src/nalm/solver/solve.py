@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -13,6 +14,7 @@ from threadpoolctl import ThreadpoolController
 
 from nalm.solver.data.columns import column_names, set_aside
 from nalm.solver.data.problem import checked
+from nalm.solver.formula.functions import named
 from nalm.solver.search import searched
 from nalm.solver.shapes.catalogue import EFFORTS
 from nalm.solver.solution import Evidence, Solution
@@ -25,6 +27,7 @@ def solve(
     noise: float | None = None,
     effort: str = "normal",
     like: Any = None,
+    functions: Iterable[str] | None = None,
     seed: int = 0,
     report: Callable[[str], None] = lambda _: None,
 ) -> Solution:
@@ -37,6 +40,8 @@ def solve(
         noise: relative noise of y, 0 for none; None if unknown: then exactness is tried first and noise after it.
         effort: "quick", "normal" or "high".
         like: a unit or `Chain` whose grid weights are to be filled; the search keeps to what it can compute.
+        functions: the elementary functions a formula may hold, by name ("sin", "exp", ...); None for all of them, ()
+            for arithmetic alone, which is always tried first.
         seed: the same seed gives the same answer.
         report: called with the name of each shape as it is tried.
 
@@ -59,7 +64,8 @@ def solve(
             finding, unit, why = fill(like, table)
         else:
             problem, columns, notes = set_aside(table, labels)
-            finding = searched(problem, EFFORTS[effort], noise is not None, report).over(columns)
+            chosen_effort = replace(EFFORTS[effort], functions=named(functions))
+            finding = searched(problem, chosen_effort, noise is not None, report).over(columns)
             unit, why = stack_of(finding.verdict, table.columns)
     chosen, notes = finding.verdict.candidate, [*notes, *finding.verdict.reasons, *why]
     evidence = Evidence(chosen.backward_error, table.rows, finding.problem.noise, chosen.constants, tuple(notes))

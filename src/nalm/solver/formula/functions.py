@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, TypeAlias
@@ -56,6 +56,21 @@ RULES = {
     Function.ATAN: Rule(np.arctan, lambda a: 1 / (1 + a**2), np.tan, "Atan"),
     Function.ABS: Rule(np.abs, np.sign, None, "Abs"),
 }
+
+
+def named(names: Iterable[str] | None) -> tuple[Function, ...]:
+    """Functions by name; None for all. The error lists them.
+
+    >>> named(["sin", "exp"])
+    (<Function.SIN: 'sin'>, <Function.EXP: 'exp'>)
+    """
+    if names is None:
+        return tuple(Function)
+    known = {function.value.lower(): function for function in Function}
+    if isinstance(names, str) or (unknown := [name for name in names if str(name).lower() not in known]):
+        wrong = names if isinstance(names, str) else ", ".join(map(repr, unknown))
+        raise ValueError(f"functions must be a list of {', '.join(known)}; got {wrong}")
+    return tuple(known[str(name).lower()] for name in names)
 
 
 def value_of(function: Function, argument: Values) -> Values:

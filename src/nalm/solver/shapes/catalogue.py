@@ -125,7 +125,8 @@ def _inside(scope: Scope) -> Groups:
     chosen, columns = scope.effort.functions, scope.columns(scope.effort.function_columns)
     if not chosen:
         return iter(())
-    return inside(scope.problem, columns, chosen, _first_of(ARITHMETIC[:6]), _first_of(ARITHMETIC[6:]))
+    cheap = (POLYNOMIAL, *ARITHMETIC[:6])  # the closed forms and what is nearly as cheap
+    return inside(scope.problem, columns, chosen, _first_of(cheap), _first_of(ARITHMETIC[6:]))
 
 
 def _beside_powers(scope: Scope) -> Groups:
@@ -156,9 +157,11 @@ ARITHMETIC = (
 )
 """The cheap shapes; a problem seen through functions is searched with them as well."""
 
+POLYNOMIAL = Shape("polynomial", Cost.DEEP, _polynomials)
+
 SHAPES = (
     *ARITHMETIC,
-    Shape("polynomial", Cost.DEEP, _polynomials),
+    POLYNOMIAL,
     Shape("product with functions", Cost.DEEP, _product_with_functions),
     Shape("function beside powers", Cost.DEEP, _beside_powers),
     Shape("wave", Cost.DEEP, _waves),

@@ -186,7 +186,7 @@ def _arguments(columns: list[int]) -> Iterator[Formula]:
 
 
 def _most_telling(problem: Problem, features: list[Formula]) -> list[Formula]:
-    """The features that, beside a quadratic in all inputs and times a line in all inputs, explain most of the target.
+    """The features that, beside a quadratic in all inputs and times another, explain most of the target.
 
     The target enters as it is and as its square, so that roots are seen as well.
     """
@@ -196,15 +196,16 @@ def _most_telling(problem: Problem, features: list[Formula]) -> list[Formula]:
     line = np.hstack([np.ones((len(z), 1)), z])
     i, j = np.triu_indices(z.shape[1])
     quadratic = np.hstack([line, z[:, i] * z[:, j]])
-    if not features or len(z) < quadratic.shape[1] + line.shape[1] + 4:
+    multiples = quadratic if len(z) >= 3 * quadratic.shape[1] else line
+    if not features or len(z) < quadratic.shape[1] + multiples.shape[1] + 4:
         return features[: SETTINGS.telling_features]
     basis = np.linalg.qr(quadratic)[0]
     values = np.stack([evaluate(feature, X) for feature in features])  # (features, rows)
     values = values / np.max(np.abs(values), axis=1, keepdims=True)
-    times = values[:, :, None] * line  # (features, rows, line)
+    times = values[:, :, None] * multiples  # (features, rows, multiples)
     left = times - basis @ (basis.T @ times)
     gram = left.transpose(0, 2, 1) @ left
-    gram = gram + SETTINGS.telling_ridge * np.trace(gram, axis1=1, axis2=2)[:, None, None] * np.eye(line.shape[1])
+    gram = gram + SETTINGS.telling_ridge * np.trace(gram, axis1=1, axis2=2)[:, None, None] * np.eye(multiples.shape[1])
     kept: list[int] = []
     for y in (problem.y[rows], problem.y[rows] ** 2):
         rest = y - basis @ (basis.T @ y)

@@ -1,0 +1,103 @@
+"""Elementary functions and polynomials: found where they are, refused where they are not, switched off on demand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy import special
+
+from nalm.solver import Status, solve
+from nalm.solver.formula.algebra import Applied, Formula, Input, WeightedSum, functions, product, real_constants, size
+from nalm.solver.formula.calculus import evaluate, freedoms, gradients
+from nalm.solver.formula.functions import RULES, Function, named, undone
+
+Truth = Callable[..., np.ndarray]
+CASES: dict[str, tuple[int, tuple[float, float], Truth]] = {
+    "product with a sine": (3, (1, 5), lambda a, b, c: a * b * np.sin(c)),
+    "Gauss": (2, (1, 3), lambda s, t: np.exp(-((t / s) ** 2) / 2) / (np.sqrt(2 * np.pi) * s)),
+    "Boltzmann": (3, (1, 3), lambda n, e, t: n * np.exp(-e / t)),
+    "Planck": (3, (1, 3), lambda a, b, t: a / (np.exp(b / t) - 1)),
+    "law of cosines": (3, (1, 3), lambda a, b, c: np.sqrt(a**2 + b**2 - 2 * a * b * np.cos(c))),
+    "interference": (3, (1, 5), lambda a, b, d: a + b + 2 * np.sqrt(a * b) * np.cos(d)),
+    "refraction": (2, (0.2, 0.9), lambda n, t: np.arcsin(n * np.sin(t))),
+    "sum with a logarithm": (2, (1, 5), lambda a, b: np.log(a) + b**2),
+    "wave": (2, (-3, 3), lambda a, b: 2.5 * np.sin(3.1 * a + 0.4) + b),
+    "decay": (1, (0, 4), lambda t: 1.7 + 4.2 * np.exp(-0.9 * t)),
+    "Nguyen-3": (1, (-1, 1), lambda x: x**5 + x**4 + x**3 + x**2 + x),
+    "R1": (1, (-1, 1), lambda x: (x + 1) ** 3 / (x**2 - x + 1)),
+}
+
+
+def table(
+    columns: int, between: tuple[float, float], truth: Truth, seed: int, rows: int = 256
+) -> tuple[np.ndarray, np.ndarray]:
+    X = np.random.default_rng(seed).uniform(*between, (rows, columns))
+    return X, truth(*X.T)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_laws_with_functions_are_found(name: str) -> None:
+    columns, between, truth = CASES[name]
+    solution = solve(*table(columns, between, truth, seed=0))
+    assert solution.status in (Status.EXACT, Status.REAL)
+    X, y = table(columns, (between[0], 1.2 * between[1]) if name != "refraction" else between, truth, seed=1)
+    np.testing.assert_allclose(solution.expression.numpy()(X).ravel(), y, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "truth",
+    [
+        lambda x: special.gamma(x),
+        lambda x: special.j0(x),
+        lambda x: special.erf(x),
+        lambda x: np.sin(x) / (1 + np.sqrt(x)),
+    ],
+    ids=["gamma", "Bessel", "erf", "sine over root"],
+)
+def test_functions_that_are_no_elementary_formula_of_these_shapes_are_not_claimed(truth: Truth) -> None:
+    X, y = table(1, (1, 4), truth, seed=2)
+    solution = solve(X, y)
+    if solution.status in (Status.EXACT, Status.REAL):  # only what is the same function may be claimed
+        far = np.linspace(0.5, 8, 50)[:, None]
+        np.testing.assert_allclose(solution.expression.numpy()(far).ravel(), truth(far[:, 0]), rtol=1e-4)
+
+
+def test_arithmetic_alone_holds_no_function() -> None:
+    X, y = table(2, (1, 5), lambda a, b: a * np.sin(b), seed=3)
+    assert solve(X, y, functions=()).status is Status.NONE
+    assert solve(X, y, functions=["sin"]).status is Status.EXACT
+
+
+def test_unknown_functions_are_named() -> None:
+    with pytest.raises(ValueError, match="sine"):
+        named(["sine"])
+    with pytest.raises(ValueError, match="list of"):
+        named("sin")
+
+
+@pytest.mark.parametrize("function", Function)
+def test_slopes_and_inverses_agree_with_the_function(function: Function) -> None:
+    x = np.linspace(0.1, 0.8, 7)
+    rule, step = RULES[function], 1e-6
+    slope = (rule.value(x + step) - rule.value(x - step)) / (2 * step)
+    np.testing.assert_allclose(rule.slope(x), slope, rtol=1e-6)
+    back = undone(function, rule.value(x))
+    if back is not None:
+        np.testing.assert_allclose(back, x, rtol=1e-12)
+
+
+def test_derivatives_of_a_formula_with_a_function() -> None:
+    wave = Applied(Function.SIN, WeightedSum(((2.5, Input(0)),)))
+    formula: Formula = WeightedSum(((3.0, product([(wave, Fraction(1)), (Input(1), Fraction(2))])),))
+    X = np.random.default_rng(0).uniform(1, 2, (5, 2))
+    value, by_input, by_constant = gradients(formula, X)
+    a, b = X.T
+    np.testing.assert_allclose(value, 3 * np.sin(2.5 * a) * b**2)
+    np.testing.assert_allclose(by_input, np.stack([7.5 * np.cos(2.5 * a) * b**2, 6 * np.sin(2.5 * a) * b], 1))
+    np.testing.assert_allclose(by_constant, np.stack([np.sin(2.5 * a) * b**2, 3 * a * np.cos(2.5 * a) * b**2], 1))
+    np.testing.assert_allclose(freedoms(formula, X)[0], value)
+    assert (real_constants(formula), functions(formula), size(formula)) == ([3.0, 2.5], 1, 6)
+    np.testing.assert_allclose(evaluate(formula, X), value)
