@@ -21,13 +21,22 @@ def network(rng: np.random.Generator, X: Array) -> tuple[Array, Truth]:
 
 
 def waves(rng: np.random.Generator, X: Array) -> tuple[Array, Truth]:
-    return np.sin(X @ rng.normal(size=X.shape[1]) + rng.normal()) + 1.5, None
+    direction, phase = rng.normal(size=X.shape[1]), rng.normal()
+
+    def truth(Z: Array) -> Array:
+        return np.asarray(np.sin(Z @ direction + phase) + 1.5)
+
+    return truth(X), truth
 
 
 def irrational_powers(rng: np.random.Generator, X: Array) -> tuple[Array, Truth]:
     exponents = rng.uniform(0.3, 2.7, X.shape[1])
     exponents = np.where(np.abs(exponents * 12 % 1 - 0.5) < 0.49, exponents, exponents + 0.01)
-    return np.prod(np.abs(X) ** exponents, axis=1), None
+
+    def truth(Z: Array) -> Array:
+        return np.asarray(np.prod(np.abs(Z) ** exponents, axis=1))
+
+    return truth(X), truth
 
 
 FUNCTIONS = (
@@ -64,14 +73,18 @@ def named(rng: np.random.Generator, X: Array) -> tuple[Array, Truth]:
 
 def rational(rng: np.random.Generator, X: Array) -> tuple[Array, Truth]:
     """More real constants than a claim may hold."""
-    c = rng.uniform(0.3, 3, 6)
-    a, b = X[:, 0], X[:, 1]
-    shape = (
-        (c[0] + c[1] * a + c[2] * a**2) / (1 + c[3] * a + c[4] * a**2),
-        c[0] * a + c[1] * b + c[2] * a * b + c[3] + c[4] * a**2,
-        c[0] / (np.abs(a) + c[1]) + c[2] / (np.abs(b) + c[3]),
-    )
-    return shape[rng.integers(3)], None
+    c, chosen = rng.uniform(0.3, 3, 6), rng.integers(3)
+
+    def truth(Z: Array) -> Array:
+        a, b = Z[:, 0], Z[:, 1]
+        shapes = (
+            (c[0] + c[1] * a + c[2] * a**2) / (1 + c[3] * a + c[4] * a**2),
+            c[0] * a + c[1] * b + c[2] * a * b + c[3] + c[4] * a**2,
+            c[0] / (np.abs(a) + c[1]) + c[2] / (np.abs(b) + c[3]),
+        )
+        return np.asarray(shapes[chosen])
+
+    return truth(X), truth
 
 
 LAWS = (

@@ -40,7 +40,7 @@ EFFORTS = {
 BLURRED = Effort(pair_starts=3, sum_columns=6, sum_width=30, form_columns=6, composite_columns=5)
 """Where data are blurred by noise or few digits: many formulas come close, so fewer of each shape are looked at."""
 
-DERIVED = Effort(pair_starts=3, sum_columns=7, sum_width=100, tree_columns={4: 6, 5: 5}, tree_budget=200_000)
+DERIVED = Effort(sum_columns=7, tree_columns={4: 6}, tree_budget=100_000)
 """A problem seen through functions: one of many, so each is searched quickly."""
 
 ALONE = Effort(sum_terms=4)
@@ -118,15 +118,15 @@ def _rationals(scope: Scope) -> Groups:
 
 
 def _around(scope: Scope) -> Groups:
-    return around(scope.problem, scope.effort.functions, _first_of(ARITHMETIC))
+    return around(scope.problem, scope.effort.functions, _first_of((*THROUGH_FUNCTIONS, *THROUGH_FUNCTIONS_MORE)))
 
 
 def _inside(scope: Scope) -> Groups:
     chosen, columns = scope.effort.functions, scope.columns(scope.effort.function_columns)
     if not chosen:
         return iter(())
-    cheap = (POLYNOMIAL, *ARITHMETIC[:6])  # the closed forms and what is nearly as cheap
-    return inside(scope.problem, columns, chosen, _first_of(cheap), _first_of(ARITHMETIC[6:]))
+    cheap, more = _first_of(THROUGH_FUNCTIONS), _first_of(THROUGH_FUNCTIONS_MORE)
+    return inside(scope.problem, columns, chosen, cheap, more)
 
 
 def _beside_powers(scope: Scope) -> Groups:
@@ -143,24 +143,29 @@ def _waves(scope: Scope) -> Groups:
     return waves(scope.problem, scope.columns(scope.effort.function_columns), scope.effort.functions)
 
 
-ARITHMETIC = (
+CLOSED_FORMS = (
     Shape("sum", Cost.CLOSED_FORM, lambda scope: sum_of_inputs(scope.problem), under_noise=True),
     Shape("product", Cost.CLOSED_FORM, lambda scope: product_of_powers(scope.problem), under_noise=True),
     Shape("sum of powers", Cost.CLOSED_FORM, lambda scope: sum_of_powers(scope.problem), under_noise=True),
     Shape("quotient of sums", Cost.CLOSED_FORM, lambda scope: quotient_of_sums(scope.problem), under_noise=True),
-    _products_of_sums(2),
-    Shape("sum of products", Cost.SHALLOW, _sums_of_products, under_noise=True),
-    Shape("quotient of sums with constants", Cost.SHALLOW, _quotient_with_constants),
-    Shape("product of 2 sums with constants", Cost.SHALLOW, _product_with_constants),
-    _trees(4),
-    _trees(5),
 )
-"""The cheap shapes; a problem seen through functions is searched with them as well."""
-
+SUM_OF_PRODUCTS = Shape("sum of products", Cost.SHALLOW, _sums_of_products, under_noise=True)
+QUOTIENT_WITH_CONSTANTS = Shape("quotient of sums with constants", Cost.SHALLOW, _quotient_with_constants)
+SMALL_TREES = _trees(4)
 POLYNOMIAL = Shape("polynomial", Cost.DEEP, _polynomials)
 
+THROUGH_FUNCTIONS = (*CLOSED_FORMS, POLYNOMIAL, SUM_OF_PRODUCTS)
+"""What a problem seen through a function is searched with first; there are dozens of such views, so all is cheap."""
+THROUGH_FUNCTIONS_MORE = (QUOTIENT_WITH_CONSTANTS, SMALL_TREES)
+
 SHAPES = (
-    *ARITHMETIC,
+    *CLOSED_FORMS,
+    _products_of_sums(2),
+    SUM_OF_PRODUCTS,
+    QUOTIENT_WITH_CONSTANTS,
+    Shape("product of 2 sums with constants", Cost.SHALLOW, _product_with_constants),
+    SMALL_TREES,
+    _trees(5),
     POLYNOMIAL,
     Shape("product with functions", Cost.DEEP, _product_with_functions),
     Shape("function beside powers", Cost.DEEP, _beside_powers),
