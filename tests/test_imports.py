@@ -113,10 +113,11 @@ LADDERS = {
         "sums",
     ],
     "nalm.solver": [
-        "settings",
+        "clock settings",
         "formula",
         "data",
-        "shapes verdict",
+        "shapes",
+        "verdict",
         "search solution",
         "show units",
         "solve",
@@ -124,16 +125,17 @@ LADDERS = {
     ],
     "nalm.solver.data": [
         "digits files problem",
-        "columns",
+        "columns rows",
     ],
     "nalm.solver.formula": [
         "functions",
         "algebra",
         "calculus notation onnx_graph",
+        "bounds",
     ],
     "nalm.solver.shapes": [
         "derived linear marquardt parity power screen",
-        "approximation combine shape",
+        "approximation combine flexible shape",
         "beam factored forms products sums trees",
         "composite functional monomials polynomials",
         "catalogue",
@@ -150,8 +152,8 @@ LADDERS = {
     ],
     "nalm.solver.verdict": [
         "candidate certainty edits refine structure",
-        "choice judge print",
-        "noise",
+        "choice front judge print",
+        "everywhere noise",
     ],
     "nalm.training": [
         "guide rule",

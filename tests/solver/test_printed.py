@@ -65,7 +65,7 @@ OTHERS: dict[str, Callable[[Table], Table]] = {
 def test_what_is_no_arithmetic_is_not_claimed(name: str, bounds: tuple[float, float], digits: int) -> None:
     X = np.random.default_rng([digits, len(name)]).uniform(*bounds, (100, 3))
     solution = solve(decimals(X, digits), decimals(OTHERS[name](X.T), digits))
-    assert solution.status in (Status.NONE, Status.AMBIGUOUS)
+    assert solution.status not in (Status.EXACT, Status.REAL)
 
 
 def test_whole_numbers_and_full_targets_are_not_printed() -> None:

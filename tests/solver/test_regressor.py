@@ -6,7 +6,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from nalm.solver.regressor import ArithmeticRegressor, NotExactWarning
@@ -56,9 +56,40 @@ def test_strict_raises_instead():
         ArithmeticRegressor(effort="quick", strict=True).fit(X, np.sin(4 * X[:, 0]))
 
 
-def test_sample_weights_are_refused():
-    with pytest.raises(TypeError, match="sample_weight"):
-        ArithmeticRegressor().fit(X, Y, sample_weight=np.ones(len(Y)))
+def test_rows_of_no_weight_are_left_out_and_others_only_weigh_in_approximations():
+    spoiled = np.where(np.arange(120) % 10 == 0, 7.0, Y)
+    model = ArithmeticRegressor(effort="quick").fit(X, spoiled, sample_weight=np.arange(120) % 10 != 0)
+    assert str(model.expression_) == "x0*x1/x2"
+    assert model.exact_
+    with pytest.raises(ValueError, match="at least 0"):
+        ArithmeticRegressor().fit(X, Y, sample_weight=-np.ones(120))
+
+
+@pytest.mark.filterwarnings("ignore::nalm.solver.regressor.NotExactWarning")
+def test_equations_can_be_listed_and_used_one_by_one():
+    table = np.random.default_rng(1).uniform(-3, 3, (200, 2))
+    y = np.sin(table[:, 0]) + table[:, 1] ** 2 / 4 + 0.1 * np.random.default_rng(2).normal(size=200)
+    model = ArithmeticRegressor(effort="quick").fit(table, y)
+    listed = model.equations_
+    assert {"complexity", "error", "score", "formula", "status"} <= set(listed.columns)
+    assert listed["complexity"].is_monotonic_increasing
+    assert listed["error"].is_monotonic_decreasing
+    assert listed["chosen"].sum() == 1
+    assert set(listed["status"]) == {"approximation"}
+    chosen = int(listed.index[listed["chosen"]][0])
+    np.testing.assert_array_equal(model.predict(table, chosen), model.predict(table))
+    assert model.sympy(chosen) == model.sympy()
+    assert np.ptp(model.predict(table, 0)) == 0  # the mean
+    assert model.latex(0) != model.latex(chosen)
+    assert model.latex_table().count("approximation") == len(listed)
+    with pytest.raises(IndexError, match="equations"):
+        model.predict(table, len(listed))
+
+
+@pytest.mark.filterwarnings("ignore::nalm.solver.regressor.NotExactWarning")
+def test_behind_a_scaler_it_still_predicts():
+    pipeline = make_pipeline(StandardScaler(), ArithmeticRegressor(effort="quick"))
+    assert pipeline.fit(X, Y).score(X, Y) > 0.999
 
 
 def test_pipelines_searches_and_clones():

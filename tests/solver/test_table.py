@@ -27,27 +27,93 @@ def written(folder, suffix=".csv", target=None):
 
 @pytest.mark.parametrize("suffix", [".csv", ".tsv", ".parquet"])
 def test_tables_are_read_back(tmp_path, suffix):
-    table, y, names = read_table(written(tmp_path, suffix), "y")
-    np.testing.assert_array_equal(table, X)
-    np.testing.assert_array_equal(y, X[:, 0] * X[:, 1] / X[:, 2] ** 2)
-    assert names == NAMES
+    table = read_table(written(tmp_path, suffix), "y")
+    np.testing.assert_array_equal(table.X, X)
+    np.testing.assert_array_equal(table.y, X[:, 0] * X[:, 1] / X[:, 2] ** 2)
+    assert table.names == NAMES
+    assert not table.notes
+
+
+def given(folder, text, name="t.csv"):
+    file = folder / name
+    file.write_bytes(text.encode("utf-8"))
+    return file
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a,b,y\n1.5,2,3\n-4,5e1,6\n",
+        "a;b;y\n1,5;2;3\n-4;5e1;6\n",
+        "a\tb\ty\n1,5\t2\t3\n-4\t50\t6\n",
+        "a|b|y\n1.5|2|3\n-4|50|6\n",
+        "  a   b  y\n 1.5  2  3\n-4    50 6\n",
+        "# a remark\na,b,y\n\n1.5,2,3\n-4,50,6\n",
+        ",a,b,y\n0,1.5,2,3\n1,-4,50,6\n",
+        "a b y\nfirst 1.5 2 3\nsecond -4 50 6\n",
+        '"a","b","y"\n"1.5","2","3"\n"-4","50","6"\n',
+        "\ufeffa,b,y\r\n1.5,2,3\r\n-4,50,6\r\n",
+    ],
+)
+def test_separators_decimal_commas_and_row_names_are_recognised(tmp_path, text):
+    table = read_table(given(tmp_path, text), "y")
+    assert table.names == ["a", "b"]
+    np.testing.assert_array_equal(table.X, [[1.5, 2], [-4, 50]])
+    np.testing.assert_array_equal(table.y, [3, 6])
+
+
+def test_compressed_files_and_spreadsheets(tmp_path):
+    import gzip
+
+    file = tmp_path / "t.csv.gz"
+    file.write_bytes(gzip.compress(b"a,y\n1,2\n3,4\n"))
+    np.testing.assert_array_equal(read_table(file, "y").X, [[1], [3]])
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for row in (["a", "who", "y"], [1, "x", 2.5], [3, "y", None], [5, "z", 7]):
+        book.active.append(row)
+    book.save(tmp_path / "t.xlsx")
+    table = read_table(tmp_path / "t.xlsx", "y")
+    np.testing.assert_array_equal(np.column_stack([table.X, table.y]), [[1, 2.5], [5, 7]])
+    assert "column who holds text ('x')" in table.notes[0]
+    assert "1 of 3 rows were left out" in table.notes[1]
+
+
+def test_gaps_and_text_are_left_out_and_said(tmp_path):
+    file = given(tmp_path, "a,name,b,y\n1,u,2,3\n4,v,,6\n7,w,8,oops\n9,x,10,11\n")
+    table = read_table(file, "y")
+    assert table.names == ["a", "b"]
+    np.testing.assert_array_equal(table.y, [3, 11])
+    assert "'u'" in table.notes[0]
+    assert "2 of 4 rows" in table.notes[1]
+    assert "line 4, column 'y': 'oops'" in table.notes[1]
+    with pytest.raises(ValueError, match="'oops' is not a number"):
+        read_table(file, "y", dropna=False)
+
+
+def test_columns_are_chosen_by_name(tmp_path):
+    file = given(tmp_path, "a,b,c,y\n1,2,3,4\n5,6,7,8\n")
+    assert read_table(file, "y", columns=["c", "a"]).names == ["a", "c"]
+    assert read_table(file, "y", drop=["b"]).names == ["a", "c"]
+    with pytest.raises(ValueError, match="no column 'z'"):
+        read_table(file, "y", drop=["z"])
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a,y\n1,2\n3,x\n", "line 3, column 'y': 'x' is not a number"),
-        ("a,y\n1,2,3\n", "line 2: 3 entries for 2 columns"),
+        ("a,y\n1,x\n3,x\n", "line 2, column 'y': 'x' is not a number"),
+        ("a,y\n1,2\n1,2\n1,2,3\n", "line 4: 3 entries for 2 columns"),
         ("a,b\n1,2\n", "no column 'y'"),
-        ("y\n1\n", "no column besides"),
+        ("y\n1\n", "no column of numbers besides"),
         ("a,y\n", "at least one line"),
+        ("1,2\n3,4\n", "must name the columns"),
+        ("", "at least one line"),
     ],
 )
 def test_bad_files_say_where(tmp_path, text, message):
-    file = tmp_path / "bad.csv"
-    file.write_text(text)
     with pytest.raises(ValueError, match=message):
-        read_table(file, "y")
+        read_table(given(tmp_path, text), "y")
 
 
 def test_unknown_files_are_refused(tmp_path):

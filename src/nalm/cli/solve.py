@@ -17,10 +17,18 @@ PYTHON, ONNX = (".py",), (".onnx",)
 
 
 def solve(
-    data: Annotated[Path, typer.Argument(help="A CSV, TSV or Parquet file with named columns.")],
+    data: Annotated[
+        Path, typer.Argument(help="A CSV, TSV, Excel or Parquet file (also .csv.gz) with named columns; - for stdin.")
+    ],
     target: Annotated[str, typer.Option(help="The column to explain.")],
+    columns: Annotated[str, typer.Option(help="The columns to explain it with, separated by commas.")] = "",
+    drop: Annotated[str, typer.Option(help="Columns not to use, separated by commas.")] = "",
+    dropna: Annotated[
+        bool, typer.Option("--dropna/--keepna", help="Leave out rows with a cell that is no number, or refuse them.")
+    ] = True,
     noise: Annotated[float | None, typer.Option(help="Relative noise of the target; leave out if unknown.")] = None,
     effort: Annotated[str, typer.Option(help="quick, normal or high.")] = "normal",
+    max_seconds: Annotated[float | None, typer.Option(min=0.0, help="Stop the search after so long.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON only.")] = False,
     export: Annotated[
         Path | None, typer.Option(help="Write the formula as a Python function to this file; ends in .py.")
@@ -39,16 +47,18 @@ def solve(
     from nalm.solver.show import as_record, candidate_table, python_function
     from nalm.solver.solve import solve as solve_table
 
-    X, y, names = read_table(data, target)
+    table = read_table(data, target, _listed(columns), _listed(drop), dropna)
     with problems.status(styled("reading", "")) as status:
         solution = solve_table(
-            X,
-            y,
-            names=names,
+            table.X,
+            table.y,
+            names=table.names,
             noise=noise,
             effort=effort,
+            max_seconds=max_seconds,
             report=lambda shape: status.update(styled(f"trying: {shape}", "")),
         )
+    solution = solution.with_notes(table.notes)
     if export is not None:
         source = python_function(solution)
         write_file(export, lambda file: file.write_text(source, encoding="utf-8"), force, PYTHON, [data])
@@ -60,6 +70,14 @@ def solve(
         return
     _print(solution, target, [file for file in (export, onnx) if file])
     out.print(candidate_table(solution))
+
+
+def _listed(names: str) -> list[str]:
+    """
+    >>> _listed("a, b,c")
+    ['a', 'b', 'c']
+    """
+    return [name.strip() for name in names.split(",") if name.strip()]
 
 
 def _print(solution: Solution, target: str, written: list[Path]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 
+from nalm.solver.clock import OutOfTime, time_limit
 from nalm.solver.data.problem import Problem
 from nalm.solver.formula.algebra import Formula
 from nalm.solver.settings import SETTINGS
@@ -20,10 +21,29 @@ from nalm.solver.verdict.print import PRINTED, as_printed, in_print
 Report = Callable[[str], None]
 
 
-def searched(problem: Problem, effort: Effort, noise_is_known: bool, report: Report) -> Finding:
+def searched_within(
+    seconds: float | None, problem: Problem, effort: Effort, noise_is_known: bool, report: Report
+) -> Finding:
+    """What a search finds before its time is over; a claim without a look at its rivals is only ambiguous."""
+    met: list[Verdict] = []
+    try:
+        with time_limit(seconds):
+            return searched(problem, effort, noise_is_known, report, met)
+    except OutOfTime:
+        stopped = "the search was stopped by its limit of time"
+        if claims := [verdict for verdict in met if verdict.found]:
+            chosen = Verdict(best_of(problem, claims).candidate, Status.AMBIGUOUS, (stopped,))
+            return Finding(problem, tuple(met), chosen)
+        return Finding(problem, tuple(met), refused(problem, met).verdict.because(stopped))
+
+
+def searched(
+    problem: Problem, effort: Effort, noise_is_known: bool, report: Report, met: list[Verdict] | None = None
+) -> Finding:
     """Cheap shapes, then shallow and deep searches, with blurred data thought of after each but the last.
 
     Noise comes before the deep searches because nothing exact can be found in noisy data, and they take seconds.
+    Everything that is judged before noise is thought of is put into `met` as well, for one who stops the search.
     """
     scope = Scope(problem, effort)
     tried = constant_target(problem)
@@ -31,7 +51,7 @@ def searched(problem: Problem, effort: Effort, noise_is_known: bool, report: Rep
     for costs in STAGES:
         if not problem.columns or any(verdict.found for verdict in tried):
             break
-        tried = tried + climb(scope, [shape for shape in SHAPES if shape.cost in costs], report)
+        tried = tried + climb(scope, [shape for shape in SHAPES if shape.cost in costs], report, met)
         finding = _concluded(problem, tried)
         if finding.verdict.status is Status.NONE and not noise_is_known and max(costs) < effort.costs:
             finding = _blurred(finding, max(costs) > Cost.ITERATION, report)
@@ -47,7 +67,9 @@ def searched(problem: Problem, effort: Effort, noise_is_known: bool, report: Rep
 STAGES = ((Cost.CLOSED_FORM, Cost.ITERATION), (Cost.SHALLOW,), (Cost.DEEP,))
 
 
-def climb(scope: Scope, shapes: Iterable[Shape], report: Report = lambda _: None) -> list[Verdict]:
+def climb(
+    scope: Scope, shapes: Iterable[Shape], report: Report = lambda _: None, met: list[Verdict] | None = None
+) -> list[Verdict]:
     """Every proposal judged, in order; the search ends with the first shape that explains the data.
 
     After a find, a few more proposals of the same group are judged, so that a rival shows itself.
@@ -59,6 +81,8 @@ def climb(scope: Scope, shapes: Iterable[Shape], report: Report = lambda _: None
         for group in shape.propose(scope):
             for formula in group:
                 judged.append(judge(scope.problem, formula, shape.name))
+                if met is not None:
+                    met.append(judged[-1])
                 undecided += judged[-1].status is Status.AMBIGUOUS
                 if undecided == SETTINGS.undecided:
                     return judged

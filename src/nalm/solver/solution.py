@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,8 +40,9 @@ class Evidence:
 class Solution:
     """The result of `nalm.solve`.
 
-    `status` is `exact`, `real coefficient`, `ambiguous` (a formula fits, but so do others) or `none`. With `none` the
-    formula is only the best approximation among the shapes that were tried: it never means that no law exists.
+    `status` is `exact`, `real coefficient`, `ambiguous` (a formula fits, but so do others), `approximation` (no law was
+    found; the formula predicts, and its error was measured on rows it was not fitted to) or `none`. The last two never
+    mean that no law exists.
     """
 
     verdict: Verdict
@@ -69,8 +70,13 @@ class Solution:
         return expression_of(self.chosen, self.names, self.unit)
 
     @property
+    def front(self) -> list[Verdict]:
+        """The best of what was tried, one for each complexity, and the chosen one, simplest first."""
+        return pareto(self.tried, self.verdict)
+
+    @property
     def candidates(self) -> list[dict[str, Any]]:
-        """The best of what was tried, one entry for each complexity and the chosen one marked, simplest first."""
+        """The front as plain data, the chosen one marked."""
         return [
             {
                 "chosen": verdict is self.verdict,
@@ -81,12 +87,29 @@ class Solution:
                 "backward_error": verdict.candidate.backward_error,
                 "status": str(verdict.status),
             }
-            for verdict in pareto(self.tried, self.verdict)
+            for verdict in self.front
         ]
 
-    def predict(self, X: Any) -> Array:
-        """Values of the formula at new rows."""
-        return evaluate(self.chosen.formula, np.asarray(X, dtype=np.float64))
+    def with_notes(self, notes: Sequence[str]) -> Solution:
+        """The same with notes put before its own."""
+        return replace(self, evidence=replace(self.evidence, notes=(*notes, *self.evidence.notes)))
+
+    def at(self, index: int | None = None) -> Candidate:
+        """An entry of the front by its place; the chosen one for None."""
+        if index is None:
+            return self.chosen
+        front = self.front
+        if not -len(front) <= index < len(front):
+            raise IndexError(f"there are {len(front)} equations, 0 to {len(front) - 1}; got {index}")
+        return front[index].candidate
+
+    def expression_at(self, index: int | None = None) -> Expression:
+        """The formula of an entry of the front; the chosen one for None."""
+        return self.expression if index is None else expression_of(self.at(index), self.names)
+
+    def predict(self, X: Any, index: int | None = None) -> Array:
+        """Values at new rows of the chosen formula, or of an entry of the front."""
+        return evaluate(self.at(index).formula, np.asarray(X, dtype=np.float64))
 
     def __str__(self) -> str:
         head = f"{self.expression}   [{self.status}, backward error {self.evidence.backward_error:.2g}]"
@@ -106,7 +129,7 @@ def expression_of(candidate: Candidate, names: Sequence[str], unit: Unit | None 
     return Expression((neat(to_sympy(candidate.formula, symbols)),), symbols, not candidate.constants, unit)
 
 
-def pareto(tried: Sequence[Verdict], chosen: Verdict, most: int = 12) -> list[Verdict]:
+def pareto(tried: Sequence[Verdict], chosen: Verdict, most: int = 20) -> list[Verdict]:
     """The candidates that no simpler one beats, each formula once, and the chosen one; simplest first."""
     kept: list[Verdict] = []
     least = float("inf")

@@ -12,12 +12,17 @@ from typing import Any
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
+from nalm.solver.clock import Stopwatch
 from nalm.solver.data.columns import column_names, set_aside
 from nalm.solver.data.problem import checked
+from nalm.solver.data.rows import gathered
 from nalm.solver.formula.functions import named
-from nalm.solver.search import searched
+from nalm.solver.search import searched_within
+from nalm.solver.settings import SETTINGS
 from nalm.solver.shapes.catalogue import EFFORTS
 from nalm.solver.solution import Evidence, Solution
+from nalm.solver.verdict.everywhere import everywhere
+from nalm.solver.verdict.front import approximated
 
 
 def solve(
@@ -28,6 +33,8 @@ def solve(
     effort: str = "normal",
     like: Any = None,
     functions: Iterable[str] | None = None,
+    weights: Any = None,
+    max_seconds: float | None = None,
     seed: int = 0,
     report: Callable[[str], None] = lambda _: None,
 ) -> Solution:
@@ -42,6 +49,8 @@ def solve(
         like: a unit or `Chain` whose grid weights are to be filled; the search keeps to what it can compute.
         functions: the elementary functions a formula may hold, by name ("sin", "exp", ...); None for all of them, ()
             for arithmetic alone, which is always tried first.
+        weights: how much each row counts in an approximation, at least 0; a law holds at every row of positive weight.
+        max_seconds: the search ends after so long with the best it has; None for no limit.
         seed: the same seed gives the same answer.
         report: called with the name of each shape as it is tried.
 
@@ -53,7 +62,7 @@ def solve(
     from nalm.solver.units.fill import fill
     from nalm.solver.units.stack import stack_of
 
-    began = time.perf_counter()
+    began, clock = time.perf_counter(), Stopwatch(max_seconds)
     if effort not in EFFORTS:
         raise ValueError(f"effort must be one of {', '.join(EFFORTS)}; got {effort!r}")
     table = checked(X, y, noise=noise, seed=seed)
@@ -63,9 +72,14 @@ def solve(
             notes: list[str] = []
             finding, unit, why = fill(like, table)
         else:
-            problem, columns, notes = set_aside(table, labels)
-            chosen_effort = replace(EFFORTS[effort], functions=named(functions))
-            finding = searched(problem, chosen_effort, noise is not None, report).over(columns)
+            rows = gathered(table, weights)
+            problem, columns, aside = set_aside(rows.problem, labels)
+            notes = [*rows.notes, *aside]
+            reach = replace(EFFORTS[effort], functions=named(functions))
+            limit = clock.left(SETTINGS.search_share)
+            finding = searched_within(limit, problem, reach, noise is not None, report)
+            finding = everywhere(finding, rows.every, columns)
+            finding = approximated(finding, rows.weights, clock.left()).over(columns)
             unit, why = stack_of(finding.verdict, table.columns)
     chosen, notes = finding.verdict.candidate, [*notes, *finding.verdict.reasons, *why]
     evidence = Evidence(chosen.backward_error, table.rows, finding.problem.noise, chosen.constants, tuple(notes))

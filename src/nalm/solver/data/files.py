@@ -1,76 +1,233 @@
-"""Tables of numbers from files."""
+"""Tables of numbers from files as they come: any separator, decimal commas, gaps, text, row numbers.
+
+What is not a number is left out and said; nothing is guessed in its place.
+"""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
+import gzip
+import io
+import re
+import sys
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from nalm.solver.formula.calculus import Array
 
-SEPARATORS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
+SEPARATORS = (",", ";", "\t", "|", " ")
+TEXT_FILES = (".csv", ".tsv", ".tab", ".txt", ".dat")
+MISSING = {"", "na", "n/a", "nan", "null", "none", "-", "?", "."}
+DECIMAL_COMMA = re.compile(r"[+-]?(\d{1,3}(\.\d{3})+|\d+),\d+([eE][+-]?\d+)?")
+STANDARD_INPUT = "-"
 
 
-def read_table(path: str | Path, target: str) -> tuple[Array, Array, list[str]]:
-    """Inputs `(rows, columns)`, target `(rows,)` and the names of the inputs, from a CSV, TSV or Parquet file.
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Inputs `X` `(rows, columns)`, target `y` `(rows,)`, the names of the inputs, and notes on what was left out."""
 
-    The first line of a text file names the columns; `target` is one of them.
+    X: Array
+    y: Array
+    names: list[str]
+    notes: list[str]
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """A named column: NaN where there is no number; of entries that are text, how many, and the first with its line."""
+
+    name: str
+    values: Array
+    texts: int = 0
+    first_text: str = ""
+    first_line: int = 0
+
+
+def read_table(
+    path: str | Path,
+    target: str,
+    columns: Collection[str] = (),
+    drop: Collection[str] = (),
+    dropna: bool = True,
+) -> Table:
+    """A table from a text file (also .gz), an Excel or Parquet file, or from standard input for "-".
+
+    Args:
+        path: the first line of a text file or sheet names the columns. Separators and decimal commas are recognised.
+        target: the column to explain.
+        columns: the columns to explain it with; all others that hold numbers if none are named.
+        drop: columns not to use.
+        dropna: leave out rows with a cell that is empty or no number, and say so; else such a cell is an error.
     """
+    name, found = _read(path)
+    present = [column.name for column in found]
+    for asked in (target, *columns, *drop):
+        if asked not in present:
+            raise ValueError(f"{name} has no column {asked!r}; its columns are {', '.join(present)}")
+    notes: list[str] = []
+    inputs = []
+    for column in found:
+        if column.name == target or column.name in drop or (columns and column.name not in columns):
+            continue
+        why = None if column.name in columns else _useless(column)
+        if why:
+            notes.append(f"column {column.name} {why}, so it was left out")
+        else:
+            inputs.append(column)
+    if not inputs:
+        raise ValueError(f"{name} has no column of numbers besides {target!r} to explain it with")
+    used = [*inputs, found[present.index(target)]]
+    values = np.stack([column.values for column in used], axis=1)
+    gaps = np.isnan(values).any(axis=1)
+    if gaps.all() or (gaps.any() and not dropna):
+        raise ValueError(_first_gap(name, used))
+    if gaps.any():
+        notes.append(f"{int(gaps.sum())} of {len(values)} rows were left out: {_first_gap(name, used)}")
+    kept = values[~gaps]
+    return Table(np.ascontiguousarray(kept[:, :-1]), kept[:, -1].copy(), [column.name for column in inputs], notes)
+
+
+def _read(path: str | Path) -> tuple[str, list[Column]]:
+    if str(path) == STANDARD_INPUT:
+        return "standard input", _from_cells("standard input", _cells(sys.stdin.buffer.read()))
     file = Path(path)
     if not file.is_file():
         raise FileNotFoundError(f"there is no file {file}")
-    if file.suffix in SEPARATORS:
-        names, columns = _read_text(file, SEPARATORS[file.suffix])
-    elif file.suffix == ".parquet":
-        names, columns = _read_parquet(file)
-    else:
-        raise ValueError(f"{file.name}: only .csv, .tsv and .parquet files are read")
-    if target not in names:
-        raise ValueError(f"{file.name} has no column {target!r}; its columns are {', '.join(names)}")
-    at = names.index(target)
-    others = [i for i in range(len(names)) if i != at]
-    if not others:
-        raise ValueError(f"{file.name} has no column besides {target!r} to explain it with")
-    return np.stack([columns[i] for i in others], axis=1), columns[at], [names[i] for i in others]
+    ending = file.with_suffix("").suffix if file.suffix == ".gz" else file.suffix
+    if ending.lower() in TEXT_FILES:
+        content = gzip.decompress(file.read_bytes()) if file.suffix == ".gz" else file.read_bytes()
+        return file.name, _from_cells(file.name, _cells(content))
+    if ending.lower() == ".xlsx":
+        return file.name, _from_cells(file.name, _excel_cells(file))
+    if ending.lower() in (".parquet", ".pq"):
+        return file.name, _from_parquet(file)
+    raise ValueError(f"{file.name}: only {', '.join(TEXT_FILES)} (also .gz), .xlsx and .parquet files are read")
 
 
-def _read_text(file: Path, separator: str) -> tuple[list[str], list[Array]]:
-    with file.open(newline="", encoding="utf-8-sig") as stream:
-        rows = [row for row in csv.reader(stream, delimiter=separator) if row]
+def _cells(content: bytes) -> list[list[str]]:
+    """The cells of a text file; empty lines and comments are left out."""
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        text = content.decode("cp1252", errors="replace")  # what older spreadsheets write
+    lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+    return _split(lines, _separator(lines[:50]))
+
+
+def _split(lines: Sequence[str], separator: str) -> list[list[str]]:
+    spaces = separator == " "
+    plain = (line.strip() if spaces else line for line in lines)
+    reader = csv.reader(plain, delimiter=separator, skipinitialspace=spaces)
+    return [[cell.strip() for cell in row] for row in reader]
+
+
+def _separator(lines: Sequence[str]) -> str:
+    """The separator that splits the most lines into as many cells as most lines have; ties go to the usual one."""
+
+    def agreement(separator: str) -> tuple[int, int]:
+        counts = [len(row) for row in _split(lines, separator)]
+        usual = max(set(counts), key=counts.count, default=1)
+        return (counts.count(usual) if usual > 1 else 0, usual)
+
+    return max(SEPARATORS, key=agreement) if lines else ","
+
+
+def _from_cells(name: str, rows: Sequence[Sequence[str]]) -> list[Column]:
     if len(rows) < 2:
-        raise ValueError(f"{file.name} needs a line of column names and at least one line of numbers")
-    names = [name.strip() for name in rows[0]]
+        raise ValueError(f"{name} needs a line of column names and at least one line of numbers")
+    names = [cell.strip() for cell in rows[0]]
+    if all(_number(cell, comma=False) is not None for cell in names):
+        raise ValueError(f"{name}: the first line holds only numbers; it must name the columns")
+    if all(len(row) == len(names) + 1 for row in rows[1:]):
+        names = ["", *names]  # R leaves the column of row names without one
     for line, row in enumerate(rows[1:], start=2):
         if len(row) != len(names):
-            raise ValueError(f"{file.name}, line {line}: {len(row)} entries for {len(names)} columns")
-    return names, [_numbers(file.name, name, [row[i] for row in rows[1:]]) for i, name in enumerate(names)]
+            raise ValueError(f"{name}, line {line}: {len(row)} entries for {len(names)} columns")
+    comma = any(DECIMAL_COMMA.fullmatch(cell) for row in rows[1:] for cell in row)
+    columns = [_column(name, [row[i] for row in rows[1:]], comma) for i, name in enumerate(names)]
+    return columns[1:] if _numbers_rows(columns[0]) else columns
 
 
-def _numbers(file: str, column: str, entries: Sequence[str]) -> Array:
-    out = np.empty(len(entries))
-    for line, entry in enumerate(entries, start=2):
-        try:
-            out[line - 2] = float(entry)
-        except ValueError:
-            raise ValueError(
-                f"{file}, line {line}, column {column!r}: {entry!r} is not a number; "
-                "remove the column or repair the entry"
-            ) from None
-    return out
+def _column(name: str, cells: Sequence[str], comma: bool) -> Column:
+    values = np.full(len(cells), np.nan)
+    texts = [(line, cell) for line, cell in enumerate(cells, start=2) if _number(cell, comma) is None]
+    texts = [(line, cell) for line, cell in texts if cell.lower() not in MISSING]
+    for row, cell in enumerate(cells):
+        number = _number(cell, comma)
+        values[row] = np.nan if number is None else number
+    line, text = texts[0] if texts else (0, "")
+    return Column(name, values, len(texts), text, line)
 
 
-def _read_parquet(file: Path) -> tuple[list[str], list[Array]]:
+def _number(cell: str, comma: bool) -> float | None:
+    """
+    >>> _number("1,5", True), _number("1.234,5", True), _number("1e3", False), _number("nan", False)
+    (1.5, 1234.5, 1000.0, None)
+    """
+    plain = cell.replace(".", "").replace(",", ".") if comma and DECIMAL_COMMA.fullmatch(cell) else cell
+    try:
+        number = float(plain)
+    except ValueError:
+        return None
+    return None if np.isnan(number) else number
+
+
+def _numbers_rows(column: Column) -> bool:
+    """A first column without a name holds the names or numbers of rows."""
+    return column.name in ("", "Unnamed: 0", "__index_level_0__")
+
+
+def _useless(column: Column) -> str | None:
+    """Why a column that was not asked for cannot be an input, if it cannot."""
+    empty = int(np.isnan(column.values).sum())
+    if 2 * column.texts > len(column.values):
+        return f"holds text ({column.first_text!r})"
+    return "is mostly empty" if 2 * empty > len(column.values) else None
+
+
+def _first_gap(name: str, columns: Sequence[Column]) -> str:
+    for column in columns:
+        if column.texts:
+            return (
+                f"{name}, line {column.first_line}, column {column.name!r}: {column.first_text!r} is not a number; "
+                "leave out the column (--drop) or repair the entry"
+            )
+    column = next(column for column in columns if np.isnan(column.values).any())
+    line = int(np.argmax(np.isnan(column.values))) + 2
+    return f"{name}, line {line}, column {column.name!r} is empty"
+
+
+def _excel_cells(file: Path) -> list[list[str]]:
+    """The cells of the first sheet, values and not formulas."""
+    try:
+        from openpyxl import load_workbook
+    except ImportError:
+        raise ImportError("reading Excel files needs openpyxl: pip install 'nalm[excel]'") from None
+    book = load_workbook(io.BytesIO(file.read_bytes()), read_only=True, data_only=True)
+    rows = [[_as_text(cell) for cell in row] for row in book.worksheets[0].iter_rows(values_only=True)]
+    return [row for row in rows if any(row)]
+
+
+def _as_text(cell: Any) -> str:
+    return "" if cell is None else repr(float(cell)) if isinstance(cell, int | float) else str(cell)
+
+
+def _from_parquet(file: Path) -> list[Column]:
     try:
         from pyarrow import parquet
     except ImportError:
         raise ImportError("reading Parquet needs pyarrow: pip install 'nalm[parquet]'") from None
     table = parquet.read_table(file)
-    columns: list[Array] = []
+    columns = []
     for name in table.column_names:
         try:
-            columns.append(np.asarray(table[name].to_numpy(), dtype=np.float64))
+            columns.append(Column(name, np.asarray(table[name].to_numpy(), dtype=np.float64)))
         except (TypeError, ValueError):
-            raise ValueError(f"{file.name}: column {name!r} holds {table[name].type}, not numbers; remove it") from None
-    return list(table.column_names), columns
+            columns.append(
+                _column(name, ["" if cell is None else str(cell) for cell in table[name].to_pylist()], False)
+            )
+    return [column for column in columns if not _numbers_rows(column)]

@@ -26,7 +26,7 @@ class NoStackError(Exception):
 
 def stack_of(verdict: Verdict, columns: int) -> tuple[Unit | None, list[str]]:
     """A unit or `Chain` that computes a formula that was found, or None and the reason."""
-    if verdict.status is Status.NONE:
+    if verdict.status in (Status.NONE, Status.APPROXIMATION):
         return None, []
     try:
         return stack(verdict.candidate.formula, columns), []

@@ -16,6 +16,7 @@ class Status(StrEnum):
     EXACT = "exact"
     REAL = "real coefficient"
     AMBIGUOUS = "ambiguous"
+    APPROXIMATION = "approximation"
     NONE = "none"
 
 

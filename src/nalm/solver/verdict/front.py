@@ -1,0 +1,189 @@
+"""When there is no law: formulas from short to long, each with its error on rows it was not fitted to.
+
+The front holds only formulas that no shorter one beats, none with a pole between the smallest and the largest values of
+the columns. The shortest that held-out rows cannot tell from the best is chosen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from nalm.solver.clock import OutOfTime, time_limit
+from nalm.solver.data.problem import Problem
+from nalm.solver.formula.algebra import ONE, Formula, real_constants, size, total
+from nalm.solver.formula.bounds import defined_between
+from nalm.solver.formula.calculus import Array, evaluate, gradients
+from nalm.solver.settings import SETTINGS
+from nalm.solver.shapes.flexible import Terms, linear_terms, paired_terms, saturating_terms, single_terms, sparse_sums
+from nalm.solver.shapes.linear import least_squares
+from nalm.solver.shapes.screen import by_importance
+from nalm.solver.verdict.candidate import Candidate, Finding, Fitted, Status, Verdict
+
+
+@dataclass(frozen=True, eq=False)
+class Entry:
+    """A formula, the shape it came from, and its squared errors at every row, held out where it was fitted `(n,)`."""
+
+    formula: Formula
+    shape: str
+    squares: Array
+
+
+def approximated(finding: Finding, weights: Array, seconds: float | None = None) -> Finding:
+    """The finding with the front of approximations in the place of what was tried, if nothing was claimed.
+
+    Args:
+        finding: what a search has ended with.
+        weights: how much each row counts, `(n,)`.
+        seconds: how long it may take; then the finding stays as it is.
+    """
+    try:
+        with time_limit(seconds):
+            return _approximated(finding, weights)
+    except OutOfTime:
+        return finding
+
+
+def _approximated(finding: Finding, weights: Array) -> Finding:
+    problem = finding.problem
+    if finding.verdict.status is not Status.NONE or problem.rows < SETTINGS.fewest_held_out or not problem.columns:
+        return finding
+    entries = [*_sparse_sums(problem, weights), *_tried(finding)]
+    front = _undominated(entries, weights)
+    chosen = _knee(front, weights)
+    worth = 1 - np.average(chosen.squares, weights=weights) / np.average(front[0].squares, weights=weights)
+    if chosen is front[0] or worth < SETTINGS.least_explained:
+        return finding
+    verdicts = {entry.formula: _verdict(problem, entry, weights) for entry in front}
+    note = (
+        f"no law was found; this formula of size {size(chosen.formula)} approximates, and explains {worth:.3g} of the "
+        "variance of rows it was not fitted to"
+    )
+    chosen_verdict = verdicts[chosen.formula].because(*finding.verdict.reasons, note)
+    verdicts[chosen.formula] = chosen_verdict
+    return Finding(problem, tuple(verdicts.values()), chosen_verdict)
+
+
+def _sparse_sums(problem: Problem, weights: Array) -> list[Entry]:
+    """Sums of growing length, of plain columns and of all terms: of many, more are chosen by chance."""
+    ranked = [int(i) for i in by_importance(problem)]
+    columns = ranked[: SETTINGS.single_columns]
+    terms = single_terms(problem, columns) + paired_terms(problem, ranked[: SETTINGS.paired_columns])
+    terms = terms + saturating_terms(problem, columns)
+    return [
+        *_held_out(problem, weights, linear_terms(problem, columns), []),
+        *_held_out(problem, weights, terms, columns),
+    ]
+
+
+def _held_out(problem: Problem, weights: Array, terms: Terms, columns: Sequence[int]) -> list[Entry]:
+    """Sums fitted to all rows, with the errors that sums of that length, fitted to other rows, make at each row."""
+    longest = int(min(SETTINGS.longest_sum, problem.rows // SETTINGS.rows_per_summand))
+    whole = sparse_sums(problem, weights, terms, columns, longest)
+    squares = np.full((longest + 1, problem.rows), np.inf)
+    fold_of = np.random.default_rng(problem.seed).permutation(problem.rows) % SETTINGS.folds
+    for fold in range(SETTINGS.folds):
+        out = fold_of == fold
+        if np.any(weights[~out]):
+            values = sparse_sums(problem, np.where(out, 0.0, weights), terms, columns, longest).values
+            squares[: len(values), out] = (values[:, out] - problem.y[out]) ** 2
+    return [
+        Entry(_fitted(problem, chosen, weights), "sparse sum", errors)
+        for chosen, errors in zip(whole.terms, squares, strict=False)
+        if np.all(np.isfinite(errors))
+    ]
+
+
+def _tried(finding: Finding) -> list[Entry]:
+    """What the search has met, if it has few numbers for the rows it was fitted to, and no pole."""
+    problem = finding.problem
+    low, high = np.min(problem.X, axis=0), np.max(problem.X, axis=0)
+    most = problem.rows // SETTINGS.rows_per_number
+    entries = []
+    for verdict in sorted(finding.tried, key=lambda v: v.candidate.relative_error)[: SETTINGS.tried_on_front]:
+        candidate = verdict.candidate
+        numbers = len(real_constants(candidate.formula))
+        if numbers <= most and defined_between(candidate.formula, low, high):
+            optimism = (problem.rows + numbers) / (problem.rows - numbers)  # what fitting has taken off the error
+            squares = optimism * (evaluate(candidate.formula, problem.X) - problem.y) ** 2
+            entries.append(Entry(candidate.formula, candidate.shape, squares))
+    return [entry for entry in entries if np.all(np.isfinite(entry.squares))]
+
+
+def _undominated(entries: Iterable[Entry], weights: Array) -> list[Entry]:
+    """Shortest first, each with a smaller error than all shorter ones."""
+    front: list[Entry] = []
+    least = np.inf
+    ranked = [(size(entry.formula), float(np.average(entry.squares, weights=weights)), entry) for entry in entries]
+    for _, error, entry in sorted(ranked, key=lambda r: r[:2]):
+        if error < least:
+            least = error
+            front.append(entry)
+    return front
+
+
+def _knee(front: Sequence[Entry], weights: Array) -> Entry:
+    """The shortest whose error exceeds the least by little: a share of it, or of the uncertainty of the difference."""
+    best = front[-1]
+    share = weights / np.sum(weights)
+    rows = 1 / float(np.sum(share**2))
+    for entry in front:
+        worse = entry.squares - best.squares
+        mean = float(share @ worse)
+        uncertainty = np.sqrt(float(share @ (worse - mean) ** 2) / rows)
+        if mean <= max(SETTINGS.knee * uncertainty, SETTINGS.knee_share * float(share @ best.squares)):
+            return entry
+    return best
+
+
+def _fitted(problem: Problem, terms: Sequence[Formula], weights: Array) -> Formula:
+    """The sum of the terms with fitted weights, each rounded to its own accuracy before the others are fitted again."""
+    features = [*terms, ONE]
+    root = np.sqrt(weights / np.sum(weights))
+    design = np.stack([evaluate(feature, problem.X) for feature in features], axis=1) * root[:, None]
+    left = problem.y * root
+    fitted = least_squares(design, left)
+    scale = np.linalg.norm(design, axis=0)
+    inverse = np.linalg.pinv((design / scale).T @ (design / scale))
+    rows = 1 / float(np.sum((root**2) ** 2))
+    noise = float(np.linalg.norm(left - design @ fitted)) / np.sqrt(max(rows - len(features), 1.0))
+    deviations = noise * np.sqrt(np.maximum(np.diag(inverse), 0.0)) / scale
+    numbers: list[float] = []
+    for k in range(len(features)):
+        free = least_squares(design[:, k:], left)
+        numbers.append(_rounded(float(free[0]), float(deviations[k])))
+        left = left - design[:, k] * numbers[-1]
+    return total((number, feature) for number, feature in zip(numbers, features, strict=True))
+
+
+def _rounded(value: float, deviation: float) -> float:
+    """The number with one digit more than its standard deviation lets one know.
+
+    >>> _rounded(3.14159, 0.02), _rounded(1234.5, 30.0), _rounded(0.0012, 0.5)
+    (3.142, 1234.0, 0.0)
+    """
+    if not deviation > 0:
+        return value
+    decimals = 1 - int(np.floor(np.log10(deviation)))
+    return float(round(value, decimals)) if abs(decimals) < 300 else value
+
+
+def _verdict(problem: Problem, entry: Entry, weights: Array) -> Verdict:
+    error = np.sqrt(np.average(entry.squares, weights=weights) / np.average(problem.y**2, weights=weights))
+    constants = tuple(map(Fitted, real_constants(entry.formula), _deviations(problem, entry)))
+    backward = problem.backward_error(entry.formula)
+    return Verdict(Candidate(entry.formula, entry.shape, backward, float(error), constants), Status.APPROXIMATION)
+
+
+def _deviations(problem: Problem, entry: Entry) -> list[float]:
+    by_constant = gradients(entry.formula, problem.X)[2]
+    if not by_constant.shape[1] or not np.all(np.isfinite(by_constant)):
+        return [float("inf")] * by_constant.shape[1]
+    scale = np.linalg.norm(by_constant, axis=0)
+    scale = np.where(scale > 0, scale, 1.0)
+    inverse = np.linalg.pinv((by_constant / scale).T @ (by_constant / scale))
+    noise = np.sqrt(np.mean(entry.squares))
+    return [float(d) for d in noise * np.sqrt(np.maximum(np.diag(inverse), 0.0)) / scale]

@@ -1,0 +1,85 @@
+"""When there is no law: a front of approximations whose errors were measured on rows held out."""
+
+import numpy as np
+import pytest
+
+from nalm.solver import Status, solve
+from nalm.solver.formula.algebra import ONE, Input, product, real_constants, total
+from nalm.solver.formula.bounds import defined_between
+
+
+def wave(rows, seed):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-3, 3, (rows, 3))
+    return X, np.sin(X[:, 0]) + X[:, 1] ** 2 / 4 + 0.1 * rng.normal(size=rows)
+
+
+def test_a_table_without_a_law_is_predicted_as_well_as_its_noise_allows():
+    X, y = wave(300, 0)
+    solution = solve(X, y, effort="quick")
+    assert solution.status is Status.APPROXIMATION
+    unseen, truth = wave(2000, 1)
+    errors = solution.predict(unseen) - truth
+    assert np.sqrt(np.mean(errors**2)) < 0.12  # the noise is 0.1
+    reported = solution.chosen.relative_error * np.sqrt(np.mean(y**2))
+    assert reported == pytest.approx(np.sqrt(np.mean(errors**2)), rel=0.15)
+    assert "not fitted to" in solution.evidence.notes[0]
+
+
+def test_no_entry_of_the_front_is_beaten_by_a_shorter_one():
+    solution = solve(*wave(200, 0), effort="quick")
+    sizes = [entry["complexity"] for entry in solution.candidates]
+    errors = [entry["relative_error"] for entry in solution.candidates]
+    assert len(sizes) > 3
+    assert sizes == sorted(set(sizes))
+    assert errors == sorted(errors, reverse=True)
+    assert sum(entry["chosen"] for entry in solution.candidates) == 1
+
+
+def test_an_idle_column_stays_out_and_numbers_are_short():
+    solution = solve(*wave(500, 0), effort="quick")
+    assert "x2" not in str(solution.expression)
+    assert all(float(f"{number:.5g}") == number for number in real_constants(solution.chosen.formula))
+
+
+def test_pure_noise_is_not_approximated():
+    rng = np.random.default_rng(0)
+    solution = solve(rng.uniform(1, 2, (200, 3)), rng.normal(size=200), effort="quick")
+    assert solution.status is Status.NONE
+
+
+def test_no_pole_between_the_ends_of_the_data():
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.uniform(-2, -1, (100, 1)), rng.uniform(1, 2, (100, 1))])
+    solution = solve(X, np.abs(1 / X[:, 0]) + 0.05 * rng.normal(size=200), effort="quick")
+    between = solution.predict(np.linspace(-2, 2, 401)[:, None])
+    assert np.all(np.isfinite(between))
+    assert np.max(np.abs(between)) < 5
+
+
+@pytest.mark.parametrize(
+    ("formula", "defined"),
+    [
+        (product([(Input(0), -1)]), False),
+        (product([(total([(1, Input(0)), (2, ONE)]), -1)]), True),
+        (product([(total([(1, product([(Input(0), 2)])), (0.1, ONE)]), -2)]), True),
+        (product([(Input(1), -1), (Input(0), 3)]), True),
+        (total([(-1.0, Input(0)), (2.0, product([(Input(0), -3)]))]), False),
+    ],
+)
+def test_poles_are_seen_by_bounds(formula, defined):
+    assert defined_between(formula, np.array([-1.0, 1.0]), np.array([1.0, 2.0])) is defined
+
+
+def test_rows_count_by_their_weight():
+    X = np.random.default_rng(0).uniform(0, 1, (200, 1))
+    y = np.where(np.arange(200) < 100, np.exp(X[:, 0]), 5 + np.sin(3 * X[:, 0]))
+    first = solve(X, y, weights=np.where(np.arange(200) < 100, 1.0, 1e-9), effort="quick")
+    np.testing.assert_allclose(first.predict(X[:100]), y[:100], atol=0.05)
+
+
+def test_wide_tables_give_short_formulas():
+    X = np.random.default_rng(0).uniform(-2, 2, (200, 60))
+    solution = solve(X, np.sin(2 * X[:, 7]), effort="quick", max_seconds=20)
+    assert solution.chosen.complexity < 40
+    assert "x7" in str(solution.expression)

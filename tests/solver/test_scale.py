@@ -1,0 +1,113 @@
+"""Many rows, repeated rows, and limits of time."""
+
+import time
+
+import numpy as np
+import pytest
+
+from nalm.solver import Status, solve
+from nalm.solver.clock import OutOfTime, time_limit
+from nalm.solver.data.problem import checked
+from nalm.solver.data.rows import gathered
+from nalm.solver.formula.algebra import Input, product
+from nalm.solver.settings import SETTINGS
+from nalm.solver.verdict.candidate import Finding
+from nalm.solver.verdict.everywhere import everywhere
+from nalm.solver.verdict.judge import judge
+
+
+def table(rows, columns=3, seed=0):
+    return np.random.default_rng(seed).uniform(1, 2, (rows, columns))
+
+
+def test_a_law_in_many_rows_is_found_from_a_sample_and_holds_at_all():
+    X = table(30_000)
+    solution = solve(X, X[:, 0] * X[:, 1] / X[:, 2], effort="quick")
+    assert str(solution.expression) == "x0*x1/x2"
+    assert solution.status is Status.EXACT
+    assert solution.evidence.samples == 30_000
+
+
+def test_rows_outside_the_sample_take_a_claim_back_and_are_named():
+    X = table(30_000)
+    y = X[:, 0] * X[:, 1]
+    unseen = np.setdiff1d(np.arange(30_000), seen_rows(X, y))[:3]
+    y[unseen] += 0.05
+    solution = solve(X, y, effort="quick")
+    assert solution.status is Status.AMBIGUOUS
+    named = ", ".join(map(str, unseen))
+    assert f"3 of 30000 rows contradict the formula: {named}" in solution.evidence.notes
+
+
+def test_a_claim_that_many_rows_contradict_is_none():
+    X = table(400)
+    y = X[:, 0] * X[:, 1]
+    sample = checked(X[:200], y[:200])
+    claim = judge(sample, product([(Input(0), 1), (Input(1), 1)]), "by hand")
+    finding = Finding(sample, (claim,), claim)
+    assert everywhere(finding, checked(X, y), [0, 1, 2]) is finding
+    y[300:] += 1
+    assert everywhere(finding, checked(X, y), [0, 1, 2]).verdict.status is Status.NONE
+
+
+def seen_rows(X, y):
+    seen = {row.tobytes() for row in gathered(checked(X, y)).problem.X}
+    return [i for i, row in enumerate(X) if row.tobytes() in seen]
+
+
+def test_the_sample_holds_the_ends_of_every_column():
+    X = table(30_000)
+    sample = gathered(checked(X, X[:, 0])).problem
+    assert sample.rows == SETTINGS.search_rows
+    np.testing.assert_array_equal(np.ptp(sample.X, axis=0), np.ptp(X, axis=0))
+
+
+def test_a_row_given_twice_is_a_row_of_weight_two():
+    X = table(20)
+    y = X[:, 0] + X[:, 1]
+    twice = gathered(checked(np.vstack([X, X[:5]]), np.append(y, y[:5])))
+    weighted = gathered(checked(X, y), weights=np.where(np.arange(20) < 5, 2.0, 1.0))
+    np.testing.assert_array_equal(twice.problem.X, weighted.problem.X)
+    np.testing.assert_array_equal(twice.weights, weighted.weights)
+    assert "20 are distinct" in twice.notes[0]
+
+
+def test_six_distinct_points_end_at_once():
+    X = np.repeat(table(6, 2), 14, axis=0)
+    began = time.process_time()
+    solution = solve(X, np.sin(X[:, 0]) * X[:, 1], effort="normal")
+    assert solution.status in (Status.NONE, Status.AMBIGUOUS)
+    assert time.process_time() - began < 20
+
+
+def test_a_search_stops_inside_a_shape_and_still_answers():
+    X = table(400, 8)
+    y = np.sin(3 * X[:, 0]) * X[:, 1] + np.random.default_rng(1).normal(size=400)
+    began = time.perf_counter()
+    solution = solve(X, y, effort="high", max_seconds=1.0)
+    assert time.perf_counter() - began < 8  # without a limit: minutes
+    assert np.all(np.isfinite(solution.predict(X)))
+    assert any("limit of time" in note for note in solution.evidence.notes)
+
+
+def endless(seconds):
+    with time_limit(seconds):
+        while True:
+            sum(range(100))
+
+
+def test_limits_of_time_end_loops_and_leave_nothing_behind():
+    with pytest.raises(OutOfTime):
+        endless(0.05)
+    with time_limit(0.05):
+        pass
+    time.sleep(0.2)  # a late exception would come here
+    with pytest.raises(OutOfTime), time_limit(0.0):
+        pass
+
+
+@pytest.mark.parametrize("weights", [np.ones(4), -np.ones(20), np.full(20, np.nan), np.zeros(20)])
+def test_weights_are_checked(weights):
+    X = table(20)
+    with pytest.raises(ValueError, match=r"weight"):
+        solve(X, X[:, 0], weights=weights)
