@@ -58,7 +58,7 @@ def checked_weights(weights: Any, rows: int) -> Array:
     if not np.all(np.isfinite(array)) or np.any(array < 0):
         raise ValueError("weights must be finite and at least 0")
     if np.sum(array > 0) < SETTINGS.fewest_rows:
-        raise ValueError(f"fewer than {SETTINGS.fewest_rows} rows have a weight above 0; too few for a formula")
+        raise ValueError(f"fewer than {SETTINGS.fewest_rows} rows have a weight above zero: too few for a formula")
     return array
 
 
