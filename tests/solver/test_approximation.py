@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from nalm.solver import Status, solve
-from nalm.solver.formula.algebra import ONE, Input, product, real_constants, total
+from nalm.solver.formula.algebra import ONE, Applied, Input, product, real_constants, total
 from nalm.solver.formula.bounds import defined_between
+from nalm.solver.formula.functions import Function
 
 
 def wave(rows, seed):
@@ -65,6 +66,11 @@ def test_no_pole_between_the_ends_of_the_data():
         (product([(total([(1, product([(Input(0), 2)])), (0.1, ONE)]), -2)]), True),
         (product([(Input(1), -1), (Input(0), 3)]), True),
         (total([(-1.0, Input(0)), (2.0, product([(Input(0), -3)]))]), False),
+        (Applied(Function.LOG, Input(0)), False),
+        (Applied(Function.LOG, Input(1)), True),
+        (Applied(Function.TAN, Input(1)), False),
+        (product([(total([(1, Applied(Function.SIN, Input(0))), (2, ONE)]), -1)]), True),
+        (product([(Applied(Function.ABS, Input(0)), -1)]), False),
     ],
 )
 def test_poles_are_seen_by_bounds(formula, defined):

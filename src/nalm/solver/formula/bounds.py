@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
+import numpy as np
+
 from nalm.solver.formula.algebra import Applied, Constant, Formula, Input, PowerProduct, WeightedSum
 from nalm.solver.formula.calculus import Array
 from nalm.solver.formula.functions import Function, value_of

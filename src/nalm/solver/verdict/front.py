@@ -6,8 +6,9 @@ the columns. The shortest that held-out rows cannot tell from the best is chosen
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
@@ -38,20 +39,23 @@ def approximated(finding: Finding, weights: Array, seconds: float | None = None)
     Args:
         finding: what a search has ended with.
         weights: how much each row counts, `(n,)`.
-        seconds: how long it may take; then the finding stays as it is.
+        seconds: how long it may take; then those approximations count that are ready, the plain ones first.
     """
-    try:
-        with time_limit(seconds):
-            return _approximated(finding, weights)
-    except OutOfTime:
-        return finding
-
-
-def _approximated(finding: Finding, weights: Array) -> Finding:
     problem = finding.problem
     if finding.verdict.status is not Status.NONE or problem.rows < SETTINGS.fewest_held_out or not problem.columns:
         return finding
-    entries = [*_sparse_sums(problem, weights), *_tried(finding)]
+    entries: list[Entry] = []
+    try:
+        with time_limit(seconds):
+            for entry in chain(_sparse_sums(problem, weights), _tried(finding)):
+                entries.append(entry)
+    except OutOfTime:
+        pass
+    return _on_front(finding, entries, weights) if entries else finding
+
+
+def _on_front(finding: Finding, entries: Sequence[Entry], weights: Array) -> Finding:
+    problem = finding.problem
     front = _undominated(entries, weights)
     chosen = _knee(front, weights)
     worth = 1 - np.average(chosen.squares, weights=weights) / np.average(front[0].squares, weights=weights)
@@ -67,16 +71,14 @@ def _approximated(finding: Finding, weights: Array) -> Finding:
     return Finding(problem, tuple(verdicts.values()), chosen_verdict)
 
 
-def _sparse_sums(problem: Problem, weights: Array) -> list[Entry]:
+def _sparse_sums(problem: Problem, weights: Array) -> Iterator[Entry]:
     """Sums of growing length, of plain columns and of all terms: of many, more are chosen by chance."""
     ranked = [int(i) for i in by_importance(problem)]
     columns = ranked[: SETTINGS.single_columns]
+    yield from _held_out(problem, weights, linear_terms(problem, columns), [])
     terms = single_terms(problem, columns) + paired_terms(problem, ranked[: SETTINGS.paired_columns])
     terms = terms + saturating_terms(problem, columns)
-    return [
-        *_held_out(problem, weights, linear_terms(problem, columns), []),
-        *_held_out(problem, weights, terms, columns),
-    ]
+    yield from _held_out(problem, weights, terms, columns)
 
 
 def _held_out(problem: Problem, weights: Array, terms: Terms, columns: Sequence[int]) -> list[Entry]:
