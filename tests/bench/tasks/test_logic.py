@@ -93,8 +93,12 @@ def test_case_distinctions(name: str, inputs: int, expected: float) -> None:
     assert task.target(torch.tensor(numbers).unsqueeze(-1), torch.zeros(0)).tolist() == [[expected]]
     assert task.formula(numbers, 0) == [expected]
     t = torch.full((1, 10), float(expected))
-    assert float(task.error(t + 0.49, t)) == 0
-    assert float(task.error(t + 0.51, t)) == 1
+    assert float(task.error(t + 0.49, t)) < task.threshold()
+    assert float(task.error(t + 0.51, t)) >= 1
+    assert float(task.error(t + 0.1, t)) < float(task.error(t + 0.2, t))  # of two without a wrong answer, the nearer
+    one = t.clone()
+    one[0, 3] += 1
+    assert float(task.error(one, t)) > task.threshold()
 
 
 @pytest.mark.parametrize("task", [Boolean, Compare, Piecewise])
