@@ -25,7 +25,7 @@ def nalm(*words: object) -> Said:
         code = command_line([str(word) for word in words])
     said = Said(code, output.getvalue(), errors.getvalue())
     assert "Traceback" not in said.output + said.errors
-    assert "unexpected" not in said.errors, said.errors
+    assert "This is a fault in nalm" not in said.errors, said.errors
     return said
 
 
