@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from hypothesis import HealthCheck, given, seed, settings
+from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 from nalm.bench.results.store import Store
@@ -294,14 +294,20 @@ TRIALS: dict[str, tuple[Callable[[Any], None], st.SearchStrategy[Any]]] = {
 }
 
 
-def many(kind: str, count: int) -> Callable[[], None]:
-    """A test of so many examples."""
+def many(kind: str, count: int, failures: list[str] | None = None) -> Callable[[], None]:
+    """A test of so many examples; with a list of failures it goes on after each."""
     trial, strategy = TRIALS[kind]
+    phases = list(Phase) if failures is None else [Phase.generate]
 
-    @settings(max_examples=count, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=count, deadline=None, database=None, phases=phases, suppress_health_check=list(HealthCheck))
     @given(strategy)
     def test(example: Any) -> None:
-        trial(example)
+        try:
+            trial(example)
+        except AssertionError as error:
+            if failures is None:
+                raise
+            failures.append(f"{example!r}: {error}")
 
     return test
 
@@ -313,10 +319,12 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     chosen = parser.parse_args()
     began = time.perf_counter()
-    seed(chosen.seed)(many(chosen.kind, chosen.count))()
-    print(
-        f"{chosen.count} {chosen.kind}, seed {chosen.seed}: none ended otherwise ({time.perf_counter() - began:.0f} s)"
-    )
+    failures: list[str] = []
+    seed(chosen.seed)(many(chosen.kind, chosen.count, failures))()
+    print("\n".join(failures))
+    spent = time.perf_counter() - began
+    print(f"{chosen.count} {chosen.kind}, seed {chosen.seed}: {len(failures)} ended otherwise ({spent:.0f} s)")
+    sys.exit(bool(failures))
 
 
 if __name__ == "__main__":
