@@ -1,4 +1,6 @@
 # Everything runs in .venv, which the first target that needs it creates; python3 (3.11 or newer) is all it takes.
+# On Windows: `make PYTHON=py BIN=.venv/Scripts` from Git's bash, or type the commands below by hand; the package itself
+# needs neither make nor a shell.
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
@@ -10,7 +12,7 @@ demo: $(READY)  ## a first look: a unit that reads back as a formula, then every
 	mkdir -p demo
 	$(BIN)/nalm run single-module/mul --quick --store demo/runs.db
 	$(BIN)/nalm show single-module/mul --quick --store demo/runs.db
-	$(BIN)/nalm figure single-module/mul --quick --store demo/runs.db --output demo/multiplication.png
+	$(BIN)/nalm figure single-module/mul --quick --store demo/runs.db --output demo/multiplication.png --force
 
 test: lint  ## what continuous integration runs
 	$(BIN)/pytest -n 2

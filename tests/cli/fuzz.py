@@ -14,6 +14,7 @@ import argparse
 import gzip
 import json
 import os
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator

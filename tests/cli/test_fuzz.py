@@ -7,7 +7,7 @@ from hypothesis import seed
 
 from tests.cli.fuzz import TRIALS, many
 
-SHARE = {"lines": 150, "tables": 25, "units": 25, "results": 60, "stores": 40}
+SHARE = {"lines": 60, "tables": 10, "units": 8, "results": 20, "stores": 15}
 
 
 @pytest.mark.parametrize("kind", TRIALS)

@@ -9,14 +9,18 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from nalm.solver.data.columns import column_names
 from nalm.solver.settings import SETTINGS
 from nalm.solver.show import candidate_text
 from nalm.solver.solution import Solution
 from nalm.solver.solve import solve
+
+try:
+    from sklearn.base import BaseEstimator, RegressorMixin
+    from sklearn.utils.validation import check_is_fitted, validate_data
+except ImportError as error:
+    raise ImportError("ArithmeticRegressor needs scikit-learn: pip install 'nalm[sklearn]'") from error
 
 
 class NotExactWarning(UserWarning):

@@ -50,11 +50,11 @@ def draw_landscapes(landscapes: Sequence[Landscape], count: int = 201) -> Figure
     >>> len(draw_landscapes([LANDSCAPES["nmu-pair"]], count=11).axes)
     2
     """
-    from matplotlib.colors import LogNorm
-
     columns = min(3, len(landscapes))
     rows = math.ceil(len(landscapes) / columns)
     with _style():
+        from matplotlib.colors import LogNorm
+
         figure, panels = _figure(rows, columns, 2.4 * rows)
         for axes, landscape in zip(panels, landscapes, strict=False):
             first, second, error = landscape.grid(count)
@@ -79,12 +79,11 @@ def _star(axes: Axes, optimum: tuple[float, float]) -> None:
 
 def draw_starts(starts: Mapping[str, Starts]) -> Figure:
     """From which starts training finds (1, 1), the star; arrows point to where it ended."""
-    from matplotlib.colors import ListedColormap
-    from matplotlib.patches import Patch
-
     looks = {"not solved": "#f5d5bf", "solved": "#cfe3f1"}
-
     with _style():
+        from matplotlib.colors import ListedColormap
+        from matplotlib.patches import Patch
+
         figure, panels = _figure(1, len(starts), 3.0)
         for axes, (label, result) in zip(panels, starts.items(), strict=True):
             solved = result.solved
