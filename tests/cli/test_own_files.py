@@ -94,8 +94,8 @@ def test_a_task_of_ones_own_runs_with_any_units() -> None:
 
 
 def test_changes_of_a_recipe_are_said_in_the_header() -> None:
-    words = ("single-module/mul", "--unit", "NMU", "--seeds", 1, "--steps", 300, "--rate", 0.01, "--batch", 32)
-    words = (*words, "--ranges", "U[3,4):U[4,9)")
+    recipe = ("--steps", 300, "--rate", 0.01, "--batch", 32, "--ranges", "U[3,4):U[4,9)")
+    words = ("single-module/mul", "--unit", "NMU", "--seeds", 1, *recipe)
     said = works("run", *words)
     assert "1 runs trained" in said
     hint = next(line for line in said.splitlines() if line.startswith("See them"))
