@@ -35,7 +35,7 @@ LADDERS = {
         "run tasks",
         "study vision",
         "changes own results studies",
-        "engine",
+        "engine report",
         "landscape speed",
         "show",
     ],
@@ -47,6 +47,10 @@ LADDERS = {
         "descent discover formula network rule solve",
         "train",
         "cluster",
+    ],
+    "nalm.bench.report": [
+        "content",
+        "page",
     ],
     "nalm.bench.results": [
         "columns stats writing",
@@ -78,7 +82,7 @@ LADDERS = {
     ],
     "nalm.cli": [
         "options screen writing",
-        "compare export figure landscape list merge progress show solve starts weights",
+        "compare export figure landscape list merge progress report show solve starts weights",
         "run",
         "speed",
         "app",

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from nalm.cli import compare, export, figure, landscape, merge, run, show, solve, speed, starts, weights
+from nalm.cli import compare, export, figure, landscape, merge, report, run, show, solve, speed, starts, weights
 from nalm.cli import list as list_command
 from nalm.cli.screen import fail, out, print_json, problems
 
@@ -27,6 +27,7 @@ app.command("list")(list_command.list_all)
 app.command()(run.run)
 app.command()(show.show)
 app.command()(figure.figure)
+app.command()(report.report)
 app.command()(compare.compare)
 app.command()(solve.solve)
 app.command()(export.export)

@@ -24,6 +24,20 @@ FIGURES = (".pdf", ".png", ".svg")
 Figure = Annotated[Path, typer.Option("--output", "-o", help="The file to draw; ends in .pdf, .png or .svg.")]
 
 
+def kept_records(path: Path, ids: list[str] | None = None) -> list[dict[str, Any]]:
+    """Finished runs of a store or a table: those with the given ids, or all."""
+    from nalm.bench.results.store import Store, read_table
+
+    if path.name.endswith(TABLES):
+        table, wanted = read_table(path), None if ids is None else set(ids)
+        for needed in ("id", "solved"):
+            if any(row.get(needed) is None for row in table):
+                raise ValueError(f"{path} is not a table of runs: {needed!r} is missing in at least one line")
+        return [row for row in table if wanted is None or row["id"] in wanted]
+    with Store(path, readonly=True) as store:
+        return store.records() if ids is None else store.records(id=ids)
+
+
 def study_names() -> list[str]:
     """For the shell's completion."""
     from nalm.bench.studies import studies
@@ -130,17 +144,7 @@ class Selection:
 
     def rows(self, study: Study) -> list[dict[str, Any]]:
         """The study's finished runs, from the store or the table."""
-        from nalm.bench.results.store import Store, read_table
-
-        ids = [run.id for _, run in study.runs()]
-        if self.store.name.endswith(TABLES):
-            table, wanted = read_table(self.store), set(ids)
-            for needed in ("id", "solved"):
-                if any(row.get(needed) is None for row in table):
-                    raise ValueError(f"{self.store} is not a table of runs: {needed!r} is missing in at least one line")
-            return [row for row in table if row["id"] in wanted]
-        with Store(self.store, readonly=True) as store:
-            return store.records(id=ids)
+        return kept_records(self.store, [run.id for _, run in study.runs()])
 
     def entries(self, study: Study) -> list[Entry]:
         """The study's cells, counted; an error if there is none."""

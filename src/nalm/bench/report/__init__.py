@@ -1,0 +1,1 @@
+"""One self-contained page of all studies that a store holds."""

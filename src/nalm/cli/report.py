@@ -1,0 +1,37 @@
+"""`nalm report`: one page of everything a store holds, to be opened in a browser."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from nalm.cli.screen import out
+from nalm.cli.writing import Force, write_file
+
+
+def report(
+    store: Annotated[
+        list[Path] | None,
+        typer.Option("--store", "-s", help="A store, or a table (.csv, .csv.gz); may be given more than once."),
+    ] = None,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Ends in .html.")] = Path("report.html"),
+    force: Force = False,
+) -> None:
+    """Write one page of all studies in a store: overview, figures, every seed's curve, weights and formula.
+
+    It is one file that opens without a network; `nalm report -s results/single-module.csv.gz` shows committed runs.
+    """
+    from nalm.bench.report.page import report_page
+    from nalm.bench.studies import studies
+    from nalm.cli.options import DEFAULT_STORE, kept_records
+
+    sources = store or [DEFAULT_STORE]
+    records = [record for source in sources for record in kept_records(source)]
+    full = list(studies().values())
+    quick = [replace(study.quick(), name=f"{study.name} --quick") for study in full]
+    page = report_page([*full, *quick], records, ", ".join(str(source) for source in sources))
+    write_file(output, lambda path: path.write_text(page, encoding="utf-8"), force, (".html",), sources)
+    out.say(f"{output} written ({len(page) / 1e6:.1f} MB). Open it in a browser.")
