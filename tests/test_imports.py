@@ -128,7 +128,8 @@ LADDERS = {
         "alone regressor",
     ],
     "nalm.solver.data": [
-        "digits files problem",
+        "digits files",
+        "problem",
         "columns rows",
     ],
     "nalm.solver.formula": [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
+from itertools import chain, islice
 
 from nalm.solver.clock import OutOfTime, time_limit
 from nalm.solver.data.problem import Problem
@@ -135,6 +135,7 @@ def _first(shape: Shape) -> Shape:
     """The shape with its first proposals only: where data are blurred, nothing exact guides a search to more."""
 
     def propose(scope: Scope) -> Groups:
-        yield islice(proposals(shape, scope), SETTINGS.blurred_proposals)
+        firsts = (islice(group, SETTINGS.blurred_group) for group in shape.propose(scope))
+        yield islice(chain.from_iterable(firsts), SETTINGS.blurred_proposals)
 
     return Shape(shape.name, shape.cost, propose, shape.under_noise)

@@ -16,6 +16,12 @@ class Settings:
     # What counts as equal. Errors are counted in roundings: what rounding every input and the target once explains.
     rounding: float = 2.0**-24
     """Relative. Half a unit in the last place of float32: what a stored number may be off."""
+    fine_rounding: float = 2.0**-40
+    """The same where float64 has all its digits: four thousand roundings, as a law may be computed in steps."""
+    digit_rows: int = 200
+    """Rows by which it is decided whether numbers have all digits of float64."""
+    short_numbers: float = 0.1
+    """Share of the numbers that may have fewer digits by chance: one in fifty ends in a zero that 14 digits cut."""
     exact_limit: float = 4.0
     """Roundings. Laws measure about 0.5; the data may have been computed in a few steps of float32."""
     noise_limit: float = 6.0
@@ -24,6 +30,9 @@ class Settings:
     """Half units of the last digit: a bound, so 1 and the rounding of binary fractions."""
     single_roundings: float = 1.2
     """Roundings. A fitted number may not hide behind several: the data hold one, and the fit takes up a part of it."""
+    most_carried: float = 1e-2
+    """Share of the target, or of the median target: more may not be explained by the rounding of the inputs.
+    Differences of inputs on U[1.1,1.2) need 3e-6; formulas whose terms cancel to nothing take any share."""
     fewest_rows: int = 5
     """Rows. Below, no table is accepted."""
     most_digits: int = 8
@@ -42,10 +51,24 @@ class Settings:
     """The chance that a random number lies within reach of a fraction, above which a fraction is not believed."""
     fraction_reach: float = 4.0
     """Standard deviations that a number may be away from the fraction it is taken for."""
+    number_reach: float = 3.5
+    """Standard deviations that a number may be away from the simple one it is taken for, under noise."""
+    number_chance: float = 2e-3
+    """Chance that a random coefficient lies within reach of a fraction this simple, under noise; above, the coefficient
+    is called real."""
+    usual_chance: float = 5e-3
+    """The same for 1, 2, 1/2 and their negatives, which every second law holds, as a share of the number."""
+    usual_together: float = 1e-2
+    """The same where two or more coefficients are close to such a number at once."""
+    exponent_chance: float = 2e-2
+    """The same for the exponents of a product of inputs; above, the formula is ambiguous. Power laws with exponents off
+    every grid are as common under noise as those with whole ones."""
+    inner_exponent_chance: float = 0.15
+    """The same for exponents of or within sums, where only whole ones and roots are known in laws."""
     hopeless: float = 1e3
-    """Limits. After one Gauss-Newton step an error this many times the limit does not come down."""
-    shortest_reach: float = 2.0
-    """Standard deviations by which a printed constant may differ from the fitted one."""
+    """Limits of float32. After one Gauss-Newton step an error this many times the limit does not come down."""
+    shortest_reach: float = 0.5
+    """Standard deviations by which a constant that is written with fewer digits may differ from the fitted one."""
 
     # Whether the data decide.
     spare_bits: float = 20.0
@@ -61,6 +84,8 @@ class Settings:
     """The same for printed tables: laws with three digits measure below 1e-3, approximations from 1e-2."""
     pinned_under_noise: float = 0.05
     """The same under noise, where changes of curvature count among the free numbers."""
+    fewest_levels: int = 5
+    """Different values of an input that a claim reads: through four points go curves of many kinds."""
     spare_digits: float = 2.0
     """Decimal digits. Several fitted numbers in a printed table are believed if they are this much rounder, in all."""
     same_elsewhere: float = 1e-5
@@ -76,18 +101,42 @@ class Settings:
     predictable_without_fits: float = 5.5
     """The same for formulas without fitted numbers (once in a hundred thousand): they have less to hide, and must not
     be refused by chance."""
+    kernel_widths: tuple[float, ...] = (1.0, 0.5, 0.2)
+    """Widths of the kernels under noise, in units of the deviation of the inputs: a whole range to a tenth of it."""
+    kernel_blocks: int = 4
+    """Blocks of rows that are asked: what four deny is not there."""
+    neighbour_level: float = 2e-3
+    """Chance that white errors are called structured because those of neighbours agree, over all ways to be close."""
+    neighbour_steps: tuple[int, ...] = (1, 3, 8)
+    """Steps along a coordinate: the first sees what changes from row to row, the last what changes slowly."""
+    neighbour_columns: int = 12
+    """Columns along which rows are sorted, those that the formula reads first."""
+    nearest: int = 4
+    """Nearest rows that are compared besides the nearest one."""
+    nearest_rows: int = 5000
+    """Rows among which the nearest are looked for."""
+    fewest_pairs: int = 4
+    """Pairs without which agreement says nothing."""
     kernel_rows: int = 512
     """Rows in one block of the prediction test, whose cost grows with their cube."""
-    negligible_error: float = 1e-6
-    """Roundings. Smaller errors are those of float64 arithmetic and have structure of their own."""
+    negligible_error: float = 1e-14
+    """Relative. Smaller errors are those of float64 arithmetic and have structure of their own."""
 
     # Noise of unknown size.
-    largest_noise: float = 0.03
-    """Relative. Above, laws and their neighbours are not told apart by the rows people have."""
+    largest_noise: float = 0.1
+    """Relative to each target. Above, laws and their neighbours are not told apart by the rows people have."""
+    largest_share: float = 0.15
+    """Additive noise as a share of the target's deviation, likewise."""
+    least_noise: float = 1e-12
+    """Relative. Smaller errors are those of float64 arithmetic."""
     clear_margin: float = 16.0
     """Noise variances by which a rival must be worse: four standard deviations."""
-    blurred_proposals: int = 40
-    """Formulas taken from each shape where data are blurred: nothing exact guides a search to more."""
+    blurred_group: int = 10
+    """Formulas taken from each group of a shape where data are blurred: nothing exact guides a search to more."""
+    blurred_proposals: int = 60
+    """Formulas taken from each shape in all, likewise."""
+    cubic_excess: float = 1.5
+    """By how much the noise may exceed what a cubic in the inputs leaves of the target: its own uncertainty."""
     listed_under_noise: int = 10
     """Formulas shown beside the chosen one."""
 

@@ -96,6 +96,7 @@ def as_record(solution: Solution, target: str) -> dict[str, object]:
         "backward_error": solution.evidence.backward_error,
         "samples": solution.evidence.samples,
         "noise": solution.evidence.noise,
+        "additive_noise": solution.evidence.additive,
         "constants": [{"value": c.value, "deviation": c.deviation} for c in solution.evidence.constants],
         "notes": list(solution.evidence.notes),
         "seconds": solution.seconds,

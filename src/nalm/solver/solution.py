@@ -27,6 +27,7 @@ class Evidence:
         noise: the relative noise of the target that was given or, if it was unknown and needed, estimated.
         constants: each fitted real number with its standard deviation.
         notes: what else there is to know, in plain sentences.
+        additive: the noise in the unit of the target, where it was estimated as the same for all rows.
     """
 
     backward_error: float
@@ -34,6 +35,7 @@ class Evidence:
     noise: float
     constants: tuple[Fitted, ...] = ()
     notes: tuple[str, ...] = ()
+    additive: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -82,7 +82,8 @@ def solve(
             finding = approximated(finding, rows.weights, clock.left()).over(columns)
             unit, why = stack_of(finding.verdict, table.columns)
     chosen, notes = finding.verdict.candidate, [*notes, *finding.verdict.reasons, *why]
-    evidence = Evidence(chosen.backward_error, table.rows, finding.problem.noise, chosen.constants, tuple(notes))
+    used = finding.problem
+    evidence = Evidence(chosen.backward_error, table.rows, used.noise, chosen.constants, tuple(notes), used.additive)
     return Solution(finding.verdict, evidence, tuple(labels), finding.tried, unit, time.perf_counter() - began)
 
 

@@ -33,3 +33,19 @@ def _coarsest(values: Array, power: Array, fewest: int) -> Array | None:
         if np.all(np.abs(counts - np.round(counts)) <= 1e-12 * np.abs(counts)):
             return unit / 2
     return None
+
+
+def full(values: Array) -> bool:
+    """Do the numbers use all digits of float64? Not those of a float32, nor those that a file with 14 digits keeps.
+
+    >>> full(np.sqrt(np.arange(2.0, 9.0))), full(np.arange(9.0)), full(np.float64(np.float32(np.sqrt([2.0, 3.0]))))
+    (True, False, False)
+    """
+    some = values[: SETTINGS.digit_rows]
+    short = (some.astype(np.float32) == some) | np.array([float(f"{value:.14g}") == value for value in some])
+    return bool(np.mean(short) < SETTINGS.short_numbers)
+
+
+def exact_settings(values: Array) -> bool:
+    """Whole numbers and decimals of few digits: what was set, not measured or computed."""
+    return bool(np.all(values == np.round(values)) or half_units(values).any())

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
+from nalm.solver.data.digits import exact_settings, full
 from nalm.solver.formula.algebra import Formula
 from nalm.solver.formula.calculus import Array, evaluate, gradients
 from nalm.solver.settings import SETTINGS
@@ -15,7 +17,9 @@ from nalm.solver.settings import SETTINGS
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Inputs `X` `(n, d)`, target `y` `(n,)`, both float64, and the relative noise of `y` (0: rounding only).
+    """Inputs `X` `(n, d)`, target `y` `(n,)`, both float64, and the noise of `y` (none: rounding only).
+
+    `noise` is relative to each target, `additive` a standard deviation in the unit of the target, the same for all.
 
     `printed`, `(n, d + 1)`, is half a unit of the last printed digit of every input and of the target, where a table
     holds fewer digits than float32 does.
@@ -26,6 +30,12 @@ class Problem:
     noise: float = 0.0
     seed: int = 0
     printed: Array | None = None
+    additive: float = 0.0
+
+    @property
+    def noisy(self) -> bool:
+        """Is there noise, given or estimated?"""
+        return self.noise > 0 or self.additive > 0
 
     @property
     def rows(self) -> int:
@@ -40,16 +50,34 @@ class Problem:
         """The largest error, in units of `tolerance`, that still counts as equal."""
         if self.printed is not None:
             return SETTINGS.printed_limit
-        return SETTINGS.noise_limit if self.noise else SETTINGS.exact_limit
+        return SETTINGS.noise_limit if self.noisy else SETTINGS.exact_limit
 
     @property
     def blur(self) -> float:
         """The relative error of the target that a search has to expect beyond rounding."""
+        noise = self.noise + self.additive / self._typical
         if self.printed is None:
-            return self.noise
+            return noise
         sizes = np.append(np.max(np.abs(self.X), axis=0), np.max(np.abs(self.y)))
         inputs, target = np.split(np.max(self.printed, axis=0) / sizes, [-1])
-        return float(self.noise + np.max(inputs, initial=0.0) + target[0])
+        return float(noise + np.max(inputs, initial=0.0) + target[0])
+
+    @cached_property
+    def rounding(self) -> float:
+        """The relative error of a stored number: that of float32, unless all digits of float64 are there."""
+        fine = full(self.y) and all(full(column) or exact_settings(column) for column in self.X.T)
+        return SETTINGS.fine_rounding if fine else SETTINGS.rounding
+
+    @cached_property
+    def _typical(self) -> float:
+        """Root mean square of the target."""
+        height = float(np.max(np.abs(self.y))) or 1.0
+        return height * float(np.sqrt(np.mean((self.y / height) ** 2))) or 1.0
+
+    @cached_property
+    def _most_carried(self) -> Array:
+        """The largest error of a target, `(n,)`, that rounding of the inputs may explain: a share of the target."""
+        return np.asarray(SETTINGS.most_carried * np.maximum(np.abs(self.y), np.median(np.abs(self.y))))
 
     def tolerance(self, by_input: Array) -> Array:
         """What rounding of inputs and target (float32 or printed), and the noise, may change in the target: `(n,)`.
@@ -58,8 +86,10 @@ class Problem:
         cancellation, where the relative error of the target alone would be useless.
         """
         with np.errstate(all="ignore"):
-            carried = np.sum(np.abs(self.X * by_input), axis=1)
-            allowed = SETTINGS.rounding * (np.abs(self.y) + carried) + self.noise * np.abs(self.y)
+            carried = self.rounding * np.sum(np.abs(self.X * by_input), axis=1)
+            # Where terms cancel, what the inputs carry may swallow the target, and then anything would fit.
+            allowed = self.rounding * np.abs(self.y) + np.minimum(carried, self._most_carried)
+            allowed = allowed + self.noise * np.abs(self.y) + self.additive
             if self.printed is not None:
                 allowed = allowed + np.sum(np.abs(self.printed[:, :-1] * by_input), axis=1) + self.printed[:, -1]
             return np.asarray(allowed)
@@ -82,7 +112,7 @@ class Problem:
         if not np.max(np.abs(errors)) < self.limit:
             return False
         # Known noise: six sigma at every row is loose, so the mean square must fit as well.
-        return not self.noise or float(np.mean(errors**2)) <= 1 + 4 * np.sqrt(2 / self.rows)
+        return not self.noisy or float(np.mean(errors**2)) <= 1 + 4 * np.sqrt(2 / self.rows)
 
     def relative_rms(self, formula: Formula) -> float:
         """Root mean square of the error over root mean square of the target."""

@@ -167,6 +167,37 @@ def _replaced(formula: Formula, values: Iterator[Number]) -> Formula:
             return Applied(function, _replaced(argument, values))
 
 
+def with_real_coefficients(formula: Formula) -> Formula:
+    """The same formula with its coefficients as real numbers, so that they can be fitted.
+
+    Inside a product only the ratios of coefficients matter, so there one exact coefficient of each sum stays as it is.
+
+    >>> with_real_coefficients(WeightedSum(((Fraction(2), Input(0)),)))
+    WeightedSum(terms=((2.0, Input(index=0)),))
+    """
+    match formula:
+        case Constant(value):
+            return Constant(float(value))
+        case WeightedSum(terms):
+            return WeightedSum(tuple((float(c), _with_real_ratios(t)) for c, t in terms))
+        case _:
+            return WeightedSum(((1.0, _with_real_ratios(formula)),))
+
+
+def _with_real_ratios(formula: Formula) -> Formula:
+    match formula:
+        case WeightedSum(terms):
+            fixed = next((k for k, (c, _) in enumerate(terms) if isinstance(c, Fraction)), None)
+            freed = ((c if k == fixed else float(c), _with_real_ratios(t)) for k, (c, t) in enumerate(terms))
+            return WeightedSum(tuple(freed))
+        case PowerProduct(factors):
+            return PowerProduct(tuple((_with_real_ratios(f), e) for f, e in factors))
+        case Applied(function, argument):  # no factor in front can take up one inside a function
+            return Applied(function, with_real_coefficients(argument))
+        case _:
+            return formula
+
+
 def simplified(formula: Formula) -> Formula:
     """The same formula with coefficients of 1 dropped and nested sums and products opened."""
     match formula:

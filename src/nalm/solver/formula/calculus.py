@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nalm.solver.formula.algebra import Applied, Constant, Formula, Input, PowerProduct, WeightedSum
+from nalm.solver.formula.algebra import (
+    Applied,
+    Constant,
+    Formula,
+    Input,
+    PowerProduct,
+    WeightedSum,
+    with_real_coefficients,
+)
 from nalm.solver.formula.functions import slope_of, value_of
 
 Array: TypeAlias = NDArray[np.float64]
@@ -92,6 +102,53 @@ def freedoms(formula: Formula, X: Array) -> tuple[Array, Array]:
     with np.errstate(all="ignore"):
         value, columns = _moves(formula, X, raised=False)
     return value, np.stack([value, *columns], axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class ExponentMove:
+    """An exponent, what moving it does to the value `(n,)`, and whether it stands in one product of inputs only."""
+
+    exponent: Fraction
+    move: Array
+    plain: bool
+
+
+def exponent_moves(formula: Formula, X: Array) -> list[ExponentMove]:
+    """The exponents of a formula's products and what moving each of them does to its value.
+
+    An input that is not raised to a power has the exponent 1, unless it is one of several terms of a sum: there a line
+    is the simplest thing that can be said.
+    """
+    with np.errstate(all="ignore"):
+        return list(_exponent_moves(formula, X, np.ones(len(X)), outermost=True))
+
+
+def coefficient_moves(formula: Formula, X: Array) -> Array:
+    """What moving each coefficient does to the value `(n, k)`: those of the outermost sum, and inside products those of
+    every sum relative to its first term."""
+    with np.errstate(all="ignore"):
+        return gradients(with_real_coefficients(formula), X)[2]
+
+
+def _exponent_moves(formula: Formula, X: Array, adjoint: Array, outermost: bool) -> Iterator[ExponentMove]:
+    match formula:
+        case Input(index) if outermost:
+            yield ExponentMove(Fraction(1), adjoint * _times_log(X[:, index], X[:, index]), plain=True)
+        case WeightedSum(terms):
+            single = outermost and len(terms) == 1
+            for coefficient, term in terms:
+                yield from _exponent_moves(term, X, adjoint * float(coefficient), single)
+        case PowerProduct(factors):
+            value = _value(formula, X)
+            plain = outermost and all(isinstance(factor, Input) for factor, _ in factors)
+            for factor, exponent in factors:
+                base = _value(factor, X)
+                yield ExponentMove(exponent, adjoint * _times_log(value, base), plain)
+                yield from _exponent_moves(factor, X, adjoint * value * (float(exponent) / base), outermost=False)
+        case Applied(function, argument):
+            yield from _exponent_moves(argument, X, adjoint * slope_of(function, _value(argument, X)), outermost=False)
+        case _:
+            return
 
 
 def _moves(formula: Formula, X: Array, raised: bool) -> tuple[Array, list[Array]]:

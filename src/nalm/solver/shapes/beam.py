@@ -47,7 +47,7 @@ def sparse_sums(
         yield (
             target_power.formula(formula, problem.y)
             for chosen in near
-            for formula in combinations([features[i] for i in chosen], values[:, chosen], target, weights)
+            for formula in combinations([features[i] for i in chosen], values[:, chosen], target, weights, problem.blur)
         )
 
 

@@ -14,39 +14,43 @@ from nalm.solver.settings import SETTINGS
 from nalm.solver.shapes.linear import least_squares, snap
 
 
-def combinations(features: Sequence[Formula], values: Array, target: Array, row_weights: Array) -> Iterator[Formula]:
+def combinations(
+    features: Sequence[Formula], values: Array, target: Array, row_weights: Array, blur: float = 0.0
+) -> Iterator[Formula]:
     """Formulas `sum(c_j * feature_j)` near `target`: whole and half coefficients, one real factor, free real ones.
 
     Args:
         features: m formulas; `values` `(n, m)` are theirs at the rows.
+        blur: the relative error of the target beyond rounding.
         row_weights: weights of the rows, `(n,)`.
     """
     A, b = values * row_weights[:, None], target * row_weights
     if not (np.isfinite(A).all() and np.isfinite(b).all()) or len(A) < A.shape[1]:
         return
+    close = max(SETTINGS.nearly_explained, 2 * blur)
     fitted = least_squares(A, b)
-    if not _plausible(A, b, fitted):
+    if not _plausible(A, b, fitted, close):
         return
-    yield from _on_grid(features, A, b, fitted)
+    yield from _on_grid(features, A, b, fitted, close)
     kept = np.flatnonzero(_significant(A, b, fitted))
     if 0 < len(kept) < len(fitted):
         A, features = A[:, kept], [features[int(i)] for i in kept]
         fitted = least_squares(A, b)
-        if not _plausible(A, b, fitted):
+        if not _plausible(A, b, fitted, close):
             return
-        yield from _on_grid(features, A, b, fitted)
+        yield from _on_grid(features, A, b, fitted, close)
     if len(kept):
         yield from _with_factor(features, fitted)
 
 
-def _on_grid(features: Sequence[Formula], A: Array, b: Array, fitted: Array) -> Iterator[Formula]:
+def _on_grid(features: Sequence[Formula], A: Array, b: Array, fitted: Array, close: float) -> Iterator[Formula]:
     """Whole and half coefficients near the fitted ones."""
     for step in (1.0, 0.5):
         weights = fitted / step
         whole = step * np.round(weights) if np.all(np.abs(weights - np.round(weights)) < 0.05) else None
         if whole is None and step == 1.0:
             whole = snap(A, b)
-        if whole is not None and _plausible(A, b, whole):
+        if whole is not None and _plausible(A, b, whole, close):
             yield grid_sum(features, whole)
 
 
@@ -66,14 +70,14 @@ def grid_sum(features: Sequence[Formula], weights: Array) -> Formula:
     return total((Fraction(float(w)).limit_denominator(2), f) for w, f in zip(weights, features, strict=True) if w)
 
 
-def _plausible(A: Array, b: Array, weights: Array) -> bool:
+def _plausible(A: Array, b: Array, weights: Array, close: float) -> bool:
     """Cheap filter before verification: nearly all of the target is explained and no weight is wild."""
     if not np.all(np.isfinite(weights)) or (
         np.max(np.abs(weights)) > SETTINGS.largest_weight and np.all(weights % 0.5 == 0)
     ):
         return False
     height = np.max(np.abs(b)) or 1.0
-    return float(np.linalg.norm((A @ weights - b) / height)) < 0.05 * float(np.linalg.norm(b / height))
+    return float(np.linalg.norm((A @ weights - b) / height)) < close * float(np.linalg.norm(b / height))
 
 
 def _with_factor(features: Sequence[Formula], fitted: Array) -> Iterator[Formula]:

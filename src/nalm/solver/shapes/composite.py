@@ -123,7 +123,8 @@ def _sums(problem: Problem, columns: Indices, terms: int) -> Iterator[Formula]:
     rounded = SETTINGS.rounded * float(np.sqrt(np.mean(problem.y**2)))
     for support in _supports(base, values, problem.y, terms, max(SETTINGS.close, 3 * problem.blur), rounded):
         features = [*(trees[i] for i in support), *linear]
-        yield from combinations(features, np.column_stack([values[:, support], base]), problem.y, np.ones(problem.rows))
+        table, plain = np.column_stack([values[:, support], base]), np.ones(problem.rows)
+        yield from combinations(features, table, problem.y, plain, problem.blur)
 
 
 def _supports(

@@ -30,7 +30,7 @@ def product_of_sums(problem: Problem, k: int = 2, starts: int = 8, affine: bool 
         if not target_power.usable(problem.y):
             continue
         fit = _Whitened(table, target_power.target(problem.y), target_power.weights(problem.y))
-        for weights in fit.solutions(k, starts, problem.seed):
+        for weights in fit.solutions(k, starts, problem.seed, max(1e-3, 2 * problem.blur)):
             yield (target_power.formula(formula, problem.y) for formula in _read(weights, terms))
 
 
@@ -50,7 +50,7 @@ def _quotients(problem: Problem, affine: bool) -> Iterator[Formula]:
     if not np.isfinite(design).all():
         return
     singular, rows = np.linalg.svd(np.linalg.qr(design, mode="r"))[1:]
-    if singular[-1] > 1e-3 * singular[-2]:
+    if singular[-1] > max(1e-3, 3 * problem.blur) * singular[-2]:
         return
     above, below = (np.linalg.lstsq(triangle, part, rcond=None)[0] for part in np.split(rows[-1], 2))
     for top, bottom, scale in _gauged([above, below], exponents=(1, -1)):
@@ -80,15 +80,15 @@ class _Whitened:
         self.target = target / self.height
         self.row_weights = row_weights
 
-    def solutions(self, k: int, starts: int, seed: int) -> Iterator[Array]:
-        """Weights `(k, d)` of converged fits; for k >= 3 the last of the starts is spectral."""
+    def solutions(self, k: int, starts: int, seed: int, close: float) -> Iterator[Array]:
+        """Weights `(k, d)` of fits with a relative error below `close`; for k >= 3 the last start is spectral."""
         rng = np.random.default_rng([seed, k])
         for attempt in range(starts):
             start = self._aligned(self._raw_start(k, rng))
             if k > 2 and attempt == starts - 1:
                 start = self._spectral_start(k, rng, start)
             factors, error = minimise(self.features, self.target, self.row_weights, start)
-            if error < 1e-3:
+            if error < close:
                 weights: Array = np.asarray(np.linalg.lstsq(self.triangle, factors.T, rcond=None)[0].T, np.float64)
                 weights[0] *= self.height
                 yield weights

@@ -53,7 +53,7 @@ def _fronts(problem: Problem, chosen: tuple[int, ...], features: list[Formula], 
     for k in _explained(values, targets, max(SETTINGS.close, 3 * problem.blur)):
         target_power, exponents, front = ways[k]
         weights = target_power.weights(problem.y) / np.abs(front)
-        for form in combinations(features, values, targets[:, k], weights / np.max(weights)):
+        for form in combinations(features, values, targets[:, k], weights / np.max(weights), problem.blur):
             whole = product([(form, 1), *((Input(i), int(-e)) for i, e in zip(chosen, exponents, strict=True))])
             yield target_power.formula(whole, problem.y)
 

@@ -30,10 +30,10 @@ def _sums(problem: Problem) -> Iterator[Formula]:
         yield from sparse_sums(problem.X, problem.y, features, problem.seed)
         return
     plain = np.ones(problem.rows)
-    yield from combinations(features, problem.X, problem.y, plain)
+    yield from combinations(features, problem.X, problem.y, plain, problem.blur)
     with_constant = np.column_stack([problem.X, np.ones(problem.rows)])
     if problem.rows >= problem.columns + 3:
-        yield from combinations([*features, ONE], with_constant, problem.y, weights)
+        yield from combinations([*features, ONE], with_constant, problem.y, weights, problem.blur)
 
 
 def sparse_sums(values: Array, target: Array, features: list[Formula], seed: int) -> Iterator[Formula]:
@@ -64,16 +64,18 @@ def sum_of_powers(problem: Problem) -> Groups:
         basis = np.linalg.qr(table)[0]
         for target_power in usable_powers(problem):
             target, weights = target_power.target(problem.y), target_power.weights(problem.y)
-            if (target_power.power == 1 and power == 1) or not _mostly_explained(basis, target):
+            if (target_power.power == 1 and power == 1) or not _mostly_explained(
+                basis, target, max(0.02, 2 * problem.blur)
+            ):
                 continue  # the first is the plain sum
             yield (
                 target_power.formula(formula, problem.y)
                 for width in (problem.columns, problem.columns + 1)
-                for formula in combinations(features[:width], table[:, :width], target, weights)
+                for formula in combinations(features[:width], table[:, :width], target, weights, problem.blur)
             )
 
 
-def _mostly_explained(basis: Array, target: Array) -> bool:
+def _mostly_explained(basis: Array, target: Array, close: float) -> bool:
     """One projection decides whether a full fit is worth its time."""
     size = np.linalg.norm(target - target.mean())
-    return bool(np.linalg.norm(target - basis @ (basis.T @ target)) <= 0.02 * size)
+    return bool(np.linalg.norm(target - basis @ (basis.T @ target)) <= close * size)

@@ -9,7 +9,7 @@ import numpy as np
 from nalm.solver.data.digits import half_units
 from nalm.solver.data.problem import Problem
 from nalm.solver.formula.algebra import Formula, inputs, real_constants, size
-from nalm.solver.formula.calculus import Array, evaluate, freedoms, gradients
+from nalm.solver.formula.calculus import Array, coefficient_moves, evaluate, exponent_moves, freedoms, gradients
 from nalm.solver.settings import SETTINGS
 
 
@@ -17,18 +17,31 @@ def doubt(problem: Problem, formula: Formula) -> str:
     """Why a formula that reproduces the data may still not be the law; empty if the data leave no doubt."""
     if evidence_bits(problem, formula) - description_bits(problem, formula) < SETTINGS.spare_bits:
         return "there are too few rows to be sure of a formula this long"
-    if problem.noise and real_constants(formula) and problem.rows < SETTINGS.rows_per_term * _cubic_terms(formula):
-        return "there are too few rows to tell noise from what fitted coefficients have missed"
-    pinned = (
-        SETTINGS.pinned_under_noise
-        if problem.noise
-        else SETTINGS.pinned
-        if problem.printed is None
-        else SETTINGS.pinned_in_print
-    )
-    if not spread_elsewhere(problem, formula) < pinned:
+    if few := _few_levels(problem, formula):
+        return few
+    if problem.noisy and _distinct(problem, formula) < SETTINGS.rows_per_term * _cubic_terms(formula):
+        return "there are too few distinct rows to tell noise from what the formula may have missed"
+    pinned = SETTINGS.pinned if problem.printed is None else SETTINGS.pinned_in_print
+    if not spread_elsewhere(problem, formula) < (SETTINGS.pinned_under_noise if problem.noisy else pinned):
         return "the data do not pin down the numbers in this formula: others predict differently elsewhere"
+    if problem.noisy and not exponents_are_certain(problem, formula):
+        return "the noise leaves room for other exponents"
     return ""
+
+
+def _few_levels(problem: Problem, formula: Formula) -> str:
+    """Of an input with two to four values very many functions look like this one; 0 and ±1 are marks, not measures."""
+    for i in sorted(inputs(formula)):
+        levels = np.unique(problem.X[:, i])
+        marks = len(levels) == 2 and bool(np.all(np.isin(levels, (-1, 0, 1))))
+        if len(levels) < SETTINGS.fewest_levels and not marks:
+            return f"an input takes only {len(levels)} different values, and other functions agree at those"
+    return ""
+
+
+def _distinct(problem: Problem, formula: Formula) -> int:
+    """How many different rows there are for a formula: those that differ in what it reads."""
+    return len(np.unique(problem.X[:, sorted(inputs(formula))], axis=0))
 
 
 def _cubic_terms(formula: Formula) -> int:
@@ -36,16 +49,50 @@ def _cubic_terms(formula: Formula) -> int:
     return min(math.comb(len(inputs(formula)) + 3, 3), SETTINGS.most_cubic_terms)
 
 
+def exponents_are_certain(problem: Problem, formula: Formula) -> bool:
+    """Would the data choose these exponents if all of them, and the coefficients, were free, and not by chance?
+
+    A fraction with denominator q is one of about q squared that a random number may lie close to.
+    """
+    moves = exponent_moves(formula, problem.X)
+    if not moves:
+        return True
+    value, by_input, _ = gradients(formula, problem.X)
+    with np.errstate(all="ignore"):
+        tolerance = problem.tolerance(by_input)[:, None]
+        design = np.column_stack([*(m.move for m in moves), coefficient_moves(formula, problem.X)]) / tolerance
+        misfit = (problem.y - value) / tolerance[:, 0]
+    step, deviation = _freed(np.nan_to_num(design, posinf=0.0, neginf=0.0), np.nan_to_num(misfit))
+    for move, away, spread in zip(moves, np.abs(step), deviation, strict=False):
+        reach = SETTINGS.number_reach * float(spread)
+        most = SETTINGS.exponent_chance if move.plain else SETTINGS.inner_exponent_chance
+        if away > reach or 2 * reach * move.exponent.denominator**2 > most:
+            return False
+    return True
+
+
+def _freed(design: Array, misfit: Array) -> tuple[Array, Array]:
+    """The steps that numbers would take if they were free, and their standard deviations."""
+    length = np.linalg.norm(design, axis=0)
+    unit = design / np.where(length > 0, length, 1)
+    inverse = np.linalg.pinv(unit.T @ unit, rcond=1e-12, hermitian=True)
+    step = inverse @ (unit.T @ misfit)
+    left = misfit - unit @ step
+    noise = max(0.3, float(np.sqrt(np.sum(left**2) / max(len(misfit) - design.shape[1], 1))))
+    spread = noise * np.sqrt(np.maximum(np.diag(inverse), 0))
+    return step / np.where(length > 0, length, 1), np.where(
+        length > 0, spread / np.where(length > 0, length, 1), np.inf
+    )
+
+
 def evidence_bits(problem: Problem, formula: Formula) -> float:
     """How many bits the target pins down: for each distinct row, its spread over what rounding and noise leave open."""
     height = float(np.max(np.abs(problem.y))) or 1.0
     y = problem.y / height  # squares of very small numbers would vanish
     spread = float(np.std(y))
-    floor = np.maximum(
-        (SETTINGS.rounding + problem.noise) * np.maximum(np.abs(y), 1e-300), half_units(problem.y) / height
-    )
-    if problem.printed is not None:
-        floor = problem.tolerance(gradients(formula, problem.X)[1]) / height
+    floor = problem.tolerance(gradients(formula, problem.X)[1]) / height
+    if problem.printed is None:
+        floor = np.maximum(np.maximum(floor, 1e-300), half_units(problem.y) / height)
     read = sorted(inputs(formula))
     distinct = np.unique(problem.X[:, read], axis=0, return_index=True)[1]
     return float(np.sum(np.maximum(np.log2(spread / floor[distinct] + 1) - 2, 0)))
@@ -53,9 +100,14 @@ def evidence_bits(problem: Problem, formula: Formula) -> float:
 
 def description_bits(problem: Problem, formula: Formula) -> float:
     """About how many bits name a formula: which inputs, joined how, and each real constant to the noise."""
-    constant = -math.log2(SETTINGS.rounding + problem.blur)
+    constant = -math.log2(problem.rounding + problem.blur)
+    return symbol_bits(problem, formula) + constant * len(real_constants(formula))
+
+
+def symbol_bits(problem: Problem, formula: Formula) -> float:
+    """The same without the real constants."""
     symbol = math.log2(problem.columns + 2) + 2.5
-    return size(formula) * symbol + len(inputs(formula)) + constant * len(real_constants(formula))
+    return size(formula) * symbol + len(inputs(formula))
 
 
 def spread_elsewhere(problem: Problem, formula: Formula) -> float:
@@ -66,7 +118,7 @@ def spread_elsewhere(problem: Problem, formula: Formula) -> float:
     """
     beyond = stretched(problem)
     (value, moves), (far_value, far_moves) = freedoms(formula, problem.X), freedoms(formula, beyond)
-    if problem.noise:
+    if problem.noisy:
         moves = np.column_stack([moves, _bends(formula, problem.X, value)])
         far_moves = np.column_stack([far_moves, _bends(formula, beyond, far_value)])
     with np.errstate(all="ignore"):

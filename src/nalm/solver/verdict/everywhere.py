@@ -29,7 +29,7 @@ def everywhere(finding: Finding, table: Problem, columns: Sequence[int]) -> Find
     wrong: list[int] = []
     start = 0
     fits = True
-    for some in chunks(replace(table, noise=searched.noise)):
+    for some in chunks(replace(table, noise=searched.noise, additive=searched.additive)):
         some = (as_printed(some) or some) if searched.printed is not None else some
         errors = np.abs(some.errors(formula))
         wrong += [start + int(i) for i in np.nonzero(~(errors < some.limit))[0]]

@@ -9,9 +9,10 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
+from scipy import stats
 
 from nalm.solver.data.problem import Problem
-from nalm.solver.formula.algebra import Constant, Formula, real_constants
+from nalm.solver.formula.algebra import Constant, Formula, real_constants, size, with_real_coefficients
 from nalm.solver.formula.calculus import Array
 from nalm.solver.settings import SETTINGS
 from nalm.solver.verdict.candidate import Candidate, Fitted, Status, Verdict
@@ -21,20 +22,41 @@ from nalm.solver.verdict.structure import structured
 
 
 def judge(problem: Problem, formula: Formula, shape: str) -> Verdict:
-    """The verdict on one formula; its real constants are refined and made exact where the data determine that."""
+    """The verdict on one formula; its real constants are refined and made exact where the data determine that.
+
+    Where data are blurred, a whole number that was proposed is no more certain than a fitted one: all are freed first.
+    """
+    if problem.blur and _affordable(problem, formula):
+        formula = with_real_coefficients(formula)
     if not real_constants(formula):
         return _claimed(problem, formula, shape) if _exact(problem, formula) else unclaimed(problem, formula, shape)
     refined, spread = refine(problem, formula, rounds=1)
-    if problem.backward_error(refined) > SETTINGS.hopeless * problem.limit:
+    if problem.backward_error(refined) > SETTINGS.hopeless * problem.limit * SETTINGS.rounding / problem.rounding:
         return unclaimed(problem, refined, shape, spread)
     refined, spread = refine(problem, refined, rounds=2)
-    for exact in with_exact_constants(refined, spread):
-        if not real_constants(exact) and _exact(problem, exact):
+    for exact in with_exact_constants(refined, spread, bool(problem.blur)):
+        if not real_constants(exact) and _as_good(problem, exact, refined) and _exact(problem, exact):
             return _claimed(problem, exact, shape)
         again, spread_again = refine(problem, exact)
         if real_constants(again) and _acceptable(problem, again, spread_again):
             return _claimed(problem, tidy(problem, again, spread_again), shape, spread_again)
     return unclaimed(problem, refined, shape, spread)
+
+
+def _affordable(problem: Problem, formula: Formula) -> bool:
+    """Are there enough rows to free every coefficient?"""
+    return SETTINGS.rows_per_term * (size(formula) + 1) <= problem.rows
+
+
+def _as_good(problem: Problem, exact: Formula, free: Formula) -> bool:
+    """Do the exact numbers explain blurred data as well as the free ones, but for chance?"""
+    if not problem.noisy:
+        return True
+    squares, fewest = (float(np.sum(problem.errors(formula) ** 2)) for formula in (exact, free))
+    freed = len(real_constants(free))
+    return squares - fewest <= float(stats.chi2.isf(SETTINGS.neighbour_level, freed)) * max(
+        fewest / problem.rows, 1e-30
+    )
 
 
 def unclaimed(problem: Problem, formula: Formula, shape: str, spread: Array | None = None) -> Verdict:
@@ -55,7 +77,7 @@ def constant_target(problem: Problem) -> list[Verdict]:
 
 def _exact(problem: Problem, formula: Formula) -> bool:
     """Does a formula without fitted numbers hold, with errors that look random?"""
-    return problem.holds(formula) and (bool(problem.noise) or not structured(problem, formula))
+    return problem.holds(formula) and not structured(problem, formula, _level(problem))
 
 
 def _acceptable(problem: Problem, formula: Formula, spread: Array) -> bool:
@@ -69,9 +91,13 @@ def _acceptable(problem: Problem, formula: Formula, spread: Array) -> bool:
     determined = SETTINGS.least_determined_under_noise if problem.blur else SETTINGS.least_determined
     if np.any(spread > determined * values):
         return False
-    if not problem.noise and problem.backward_error(formula) > SETTINGS.single_roundings:
+    if not problem.noisy and problem.backward_error(formula) > SETTINGS.single_roundings:
         return False
-    return not structured(problem, formula)
+    return not structured(problem, formula, _level(problem))
+
+
+def _level(problem: Problem) -> float:
+    return SETTINGS.structure_level_under_noise if problem.noisy else SETTINGS.structure_level
 
 
 def _claimed(problem: Problem, formula: Formula, shape: str, spread: Array | None = None) -> Verdict:

@@ -1,33 +1,105 @@
 """Data with noise of unknown size: which formula, how large the noise, and whether the data really decide.
 
-Exactness cannot be seen under noise, so three other things are asked: the best formula leaves errors without structure;
-no other formula that was proposed explains the data nearly as well; and no small change of the formula does either.
+Exactness cannot be seen under noise, so other things are asked: the best formula leaves errors that are noise; no other
+formula that was proposed explains the data nearly as well; no small change of the formula does either; and its numbers
+are those that the data would choose.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import numpy as np
 
 from nalm.solver.data.problem import Problem
-from nalm.solver.formula.algebra import Formula, real_constants
-from nalm.solver.formula.calculus import evaluate
+from nalm.solver.formula.algebra import Applied, Formula, PowerProduct, WeightedSum, real_constants
+from nalm.solver.formula.calculus import Array, evaluate
 from nalm.solver.settings import SETTINGS
 from nalm.solver.verdict.candidate import Finding, Status, Verdict
-from nalm.solver.verdict.certainty import agrees_elsewhere, description_bits
+from nalm.solver.verdict.certainty import agrees_elsewhere, symbol_bits
 from nalm.solver.verdict.choice import refusal
 from nalm.solver.verdict.edits import edits
 from nalm.solver.verdict.judge import judge
 from nalm.solver.verdict.refine import refine
-from nalm.solver.verdict.structure import structured
+from nalm.solver.verdict.structure import cubic
+
+
+@dataclass(frozen=True)
+class Noise:
+    """Errors of y: a share of each target, or of one size for all rows."""
+
+    relative: float = 0.0
+    additive: float = 0.0
+
+    def on(self, problem: Problem) -> Problem:
+        """The problem with this noise."""
+        return replace(problem, noise=self.relative, additive=self.additive)
+
+    def bearable(self, problem: Problem) -> bool:
+        """Is it small enough for a law to be told from its neighbours?"""
+        most = SETTINGS.largest_share * float(np.std(problem.y))
+        return self.relative <= SETTINGS.largest_noise and self.additive <= most
+
+    def surprise(self, problem: Problem) -> float:
+        """Twice the nats that name the errors: the logarithms of their sizes at the rows."""
+        with np.errstate(all="ignore"):
+            sizes = self.additive + self.relative * np.abs(problem.y)
+            return float(2 * np.sum(np.log(np.maximum(sizes, SETTINGS.least_noise * np.abs(problem.y).max()))))
+
+    def __str__(self) -> str:
+        if self.relative:
+            return f"{self.relative:.1e} of its size"
+        return f"{self.additive:.2g}, the same for all rows"
 
 
 def loosened(problem: Problem) -> Problem:
-    """The problem with the largest noise that is looked for: shapes propose for this one."""
-    return replace(problem, noise=SETTINGS.largest_noise)
+    """The problem with the largest noise that is likely: shapes propose for this one.
+
+    A cubic in the inputs leaves the noise, and what is not cubic in the law.
+    """
+    share = SETTINGS.largest_share
+    terms = cubic(problem, list(range(problem.columns)))
+    if problem.rows >= 2 * terms.shape[1]:
+        basis = np.linalg.qr(terms)[0]
+        centred = problem.y - problem.y.mean()
+        left = np.linalg.norm(centred - basis @ (basis.T @ centred)) / np.linalg.norm(centred)
+        share = min(
+            share, SETTINGS.cubic_excess * float(left) * math.sqrt(problem.rows / (problem.rows - terms.shape[1]))
+        )
+    return Noise(additive=share * float(np.std(problem.y))).on(problem)
+
+
+@dataclass(frozen=True)
+class _Explanation:
+    """A proposed formula, its shape, and the noise that it leaves."""
+
+    formula: Formula
+    shape: str
+    noise: Noise
+
+    def cost(self, problem: Problem) -> float:
+        """Twice the description length in nats: the errors at their own level, the formula, its fitted constants."""
+        constants = len(real_constants(self.formula))
+        bits = symbol_bits(problem, self.formula) + _whole_bits(self.formula)
+        return self.noise.surprise(problem) + 2 * math.log(2) * bits + constants * math.log(problem.rows)
+
+
+def _whole_bits(formula: Formula) -> float:
+    """What the whole numbers and fractions of a formula take beyond a symbol: 57 is less likely than 1."""
+    match formula:
+        case WeightedSum(terms):
+            numbers = [c for c, _ in terms if isinstance(c, Fraction)]
+            own = sum(math.log2(max(abs(number.numerator) * number.denominator, 1)) for number in numbers)
+            return own + sum(_whole_bits(term) for _, term in terms)
+        case PowerProduct(factors):
+            return sum(_whole_bits(factor) for factor, _ in factors)
+        case Applied(_, argument):
+            return _whole_bits(argument)
+        case _:
+            return 0.0
 
 
 def under_noise(problem: Problem, proposed: Iterable[tuple[Formula, str]], exact: Finding) -> Finding:
@@ -37,59 +109,69 @@ def under_noise(problem: Problem, proposed: Iterable[tuple[Formula, str]], exact
         proposed: formulas and the names of their shapes.
         exact: what the search without noise has ended with.
     """
-    pool: dict[Formula, float] = {}
-    shapes: dict[Formula, str] = {}
-    for formula, shape in proposed:
-        refined = refine(loosened(problem), formula, rounds=2)[0]
-        level = noise_level(problem, refined)
-        if level < SETTINGS.largest_noise:
-            pool[refined], shapes[refined] = level, shape
+    pool = list(_explanations(problem, proposed))
     if not pool:
         return exact
-    best = min(pool, key=lambda formula: _cost(problem, formula, pool[formula]))
-    verdict = judge(problem, best, shapes[best])
+    best = min(pool, key=lambda explanation: explanation.cost(problem))
+    verdict = judge(problem, best.formula, best.shape)
     if verdict.found:  # the closed forms and searches of noisy data may meet an exact law first
         return Finding(problem, (*exact.tried, verdict), verdict)
-    verdict = judge(replace(problem, noise=pool[best]), best, shapes[best])
-    formula = verdict.candidate.formula
-    noisy = replace(problem, noise=max(noise_level(problem, formula), 1e-12))
-    listed = sorted(pool, key=pool.__getitem__)[: SETTINGS.listed_under_noise]
-    tried = (*exact.tried, *(judge(noisy, other, shapes[other]) for other in listed))
-    holds = verdict.status is not Status.NONE and noisy.noise <= SETTINGS.largest_noise
-    if not holds or structured(noisy, formula, level=SETTINGS.structure_level_under_noise):
+    noisy = best.noise.on(problem)
+    verdict = judge(noisy, best.formula, best.shape)
+    listed = sorted(pool, key=lambda explanation: explanation.noise.surprise(problem))[: SETTINGS.listed_under_noise]
+    tried = (*exact.tried, *(judge(noisy, other.formula, other.shape) for other in listed))
+    if verdict.status is Status.NONE:
         return Finding(problem, tried, refusal([exact.verdict, verdict]))
-    note = f"the noise of y was estimated as {noisy.noise:.1e} of its size"
-    if verdict.found and _has_rival(noisy, formula, pool):
+    note = f"the noise of y was estimated as {best.noise}"
+    if verdict.found and _has_rival(noisy, verdict.candidate.formula, pool):
         reasons = (note, "another formula explains the data nearly as well")
         return Finding(noisy, tried, Verdict(verdict.candidate, Status.AMBIGUOUS, reasons))
     return Finding(noisy, tried, verdict.because(note))
 
 
-def noise_level(problem: Problem, formula: Formula) -> float:
-    """Root mean square of the errors relative to each target; infinite where the formula has no value."""
+def _explanations(problem: Problem, proposed: Iterable[tuple[Formula, str]]) -> Iterator[_Explanation]:
+    """The proposals with their numbers refined under each kind of noise, where what they leave is small enough."""
+    seen: set[Formula] = set()
+    kinds = [Noise(additive=float(np.std(problem.y))), Noise(relative=1.0)]  # only the weights of the rows matter here
+    for formula, shape in proposed:
+        for kind in kinds if np.all(problem.y) and real_constants(formula) else kinds[:1]:
+            refined = refine(kind.on(problem), formula, rounds=2)[0]
+            noise = noise_of(problem, refined)
+            if refined not in seen and noise is not None and noise.bearable(problem):
+                seen.add(refined)
+                yield _Explanation(refined, shape, noise)
+
+
+def noise_of(problem: Problem, formula: Formula) -> Noise | None:
+    """The noise that a formula leaves, of the kind that explains its errors better; None where it has no value."""
     with np.errstate(all="ignore"):
-        relative = (evaluate(formula, problem.X) - problem.y) / np.abs(problem.y)
-        level = math.sqrt(float(np.mean(relative[problem.y != 0] ** 2))) if np.any(problem.y) else math.inf
-    return level if math.isfinite(level) else math.inf
+        errors = evaluate(formula, problem.X) - problem.y
+        if not np.all(np.isfinite(errors)):
+            return None
+        freedom = problem.rows / max(problem.rows - len(real_constants(formula)), 1)
+        height = float(np.max(np.abs(problem.y)))
+        additive = Noise(additive=height * _rms(errors / height, freedom) + SETTINGS.least_noise * height)
+        if np.any(problem.y == 0):
+            return additive
+        relative = Noise(relative=_rms(errors / problem.y, freedom) + SETTINGS.least_noise)
+    return min(additive, relative, key=lambda noise: noise.surprise(problem))
 
 
-def _cost(problem: Problem, formula: Formula, level: float) -> float:
-    """Twice the description length in nats: the errors at their own level, the formula, its fitted constants."""
-    constants = len(real_constants(formula))
-    bits = description_bits(problem, formula) - 24 * constants
-    return 2 * problem.rows * math.log(max(level, 1e-12)) + 2 * math.log(2) * bits + constants * math.log(problem.rows)
+def _rms(errors: Array, freedom: float) -> float:
+    return math.sqrt(freedom * float(np.mean(errors**2)))
 
 
-def _has_rival(problem: Problem, formula: Formula, pool: dict[Formula, float]) -> bool:
+def _has_rival(problem: Problem, formula: Formula, pool: Iterable[_Explanation]) -> bool:
     """Does anything else, proposed or one small change away, come within the clear margin?"""
-    squares = problem.noise**2
-    for other, level in pool.items():
-        near = problem.rows * (level**2 - squares) < SETTINGS.clear_margin * squares
-        if near and not agrees_elsewhere(problem, formula, other, within=2 * problem.noise):
+    squares = float(np.sum(problem.errors(formula) ** 2))
+    margin = squares * (1 + SETTINGS.clear_margin / problem.rows)
+    for other in pool:
+        near = float(np.sum(problem.errors(other.formula) ** 2)) < margin
+        if near and not agrees_elsewhere(problem, formula, other.formula, within=2 * problem.blur):
             return True
     real = bool(real_constants(formula))
-    for other in edits(formula, problem.columns):
-        changed = refine(problem, other, rounds=1)[0] if real else other
-        if problem.rows * (noise_level(problem, changed) ** 2 - squares) < SETTINGS.clear_margin * squares:
+    for changed in edits(formula, problem.columns):
+        fitted = refine(problem, changed, rounds=1)[0] if real else changed
+        if float(np.sum(problem.errors(fitted) ** 2)) < margin:
             return True
     return False

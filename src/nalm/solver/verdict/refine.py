@@ -38,39 +38,64 @@ def refine(problem: Problem, formula: Formula, rounds: int = 3) -> tuple[Formula
             weight = 1 / problem.tolerance(by_input)
             design, misfit = by_constant * values * weight[:, None], (problem.y - now) * weight
         usable = np.isfinite(design).all(axis=1) & np.isfinite(misfit)
-        if usable.sum() < max(len(values), 2):
+        length = np.max(np.abs(design[usable]), axis=0, initial=0.0)
+        if usable.sum() < max(len(values), 2) or not np.all(length > 0):
             return formula, np.full(len(values), np.inf)
-        step, _, rank, _ = np.linalg.lstsq(design[usable], misfit[usable], rcond=None)
-        inverse = np.linalg.pinv(design[usable].T @ design[usable])
-        left = misfit[usable] - design[usable] @ step
-        scale = max(0.3, float(np.sqrt(np.mean(left**2))))
-        spread = np.abs(values) * np.sqrt(np.maximum(np.diag(inverse), 0)) * scale
+        unit = design[usable] / length  # weights of 1e300 have no squares
+        step, _, rank, _ = np.linalg.lstsq(unit, misfit[usable], rcond=None)
+        left = misfit[usable] - unit @ step
+        with np.errstate(all="ignore"):
+            scale = max(0.3, float(np.sqrt(np.mean(left**2))))
+            spread = np.abs(values) * np.sqrt(np.maximum(np.diag(np.linalg.pinv(unit.T @ unit)), 0)) * scale / length
+        step = step / length
         if rank < len(values):
             return formula, np.full(len(values), np.inf)
         formula = with_constants(formula, [float(v) for v in values * (1 + step)])
     return formula, spread
 
 
-def with_exact_constants(formula: Formula, spread: Array) -> Iterator[Formula]:
+def with_exact_constants(formula: Formula, spread: Array, blurred: bool = False) -> Iterator[Formula]:
     """The formula with as many constants as possible made rational or shared, then fewer, last as it was."""
     values = real_constants(formula)
-    nearest = [rational(value, deviation) for value, deviation in zip(values, spread, strict=True)]
+    nearest = [rational(value, deviation, blurred) for value, deviation in zip(values, spread, strict=True)]
+    if blurred:
+        nearest = _vouched(values, spread, nearest)
     if any(exact is not None for exact in nearest):
         chosen: list[Number] = [v if exact is None else exact for v, exact in zip(values, nearest, strict=True)]
         yield simplified(with_constants(formula, chosen))
-    if len(values) > 1 and (shared := _with_shared_factor(formula, dict(zip(values, spread, strict=True)))) != formula:
+    if (
+        len(values) > 1
+        and (shared := _with_shared_factor(formula, dict(zip(values, spread, strict=True)), blurred)) != formula
+    ):
         yield shared
     yield formula
 
 
-def _with_shared_factor(formula: Formula, spread: dict[float, float]) -> Formula:
+def _vouched(values: list[float], spread: Array, nearest: list[Fraction | None]) -> list[Fraction | None]:
+    """Several coefficients that are all close to 1, 2 or 1/2 vouch for each other: less likely by chance than one."""
+    usual = [_usual(value, deviation, SETTINGS.usual_together) for value, deviation in zip(values, spread, strict=True)]
+    if sum(number is not None for number in usual) < 2:
+        return nearest
+    return [near or number for near, number in zip(nearest, usual, strict=True)]
+
+
+def _usual(value: float, deviation: float, chance: float) -> Fraction | None:
+    """One of 1, 2, 1/2 and their negatives within reach, if that is no chance: reach as a share of the number."""
+    reach = SETTINGS.number_reach * deviation
+    for size in (Fraction(1), Fraction(2), Fraction(1, 2)):
+        if abs(abs(value) - size) <= reach <= chance * size:
+            return size if value > 0 else -size
+    return None
+
+
+def _with_shared_factor(formula: Formula, spread: dict[float, float], blurred: bool) -> Formula:
     """Sums whose coefficients are all real and in simple ratios become one real factor times an exact sum."""
     match formula:
         case WeightedSum(terms):
-            inner = [(c, _with_shared_factor(t, spread)) for c, t in terms]
+            inner = [(c, _with_shared_factor(t, spread, blurred)) for c, t in terms]
             first = inner[0][0]
             ratios = [
-                rational(c / first, (abs(c / first) * spread[first] + spread[c]) / abs(first))
+                rational(c / first, (abs(c / first) * spread[first] + spread[c]) / abs(first), blurred)
                 if isinstance(c, float) and isinstance(first, float)
                 else None
                 for c, _ in inner
@@ -81,27 +106,30 @@ def _with_shared_factor(formula: Formula, spread: dict[float, float]) -> Formula
                 )
             return WeightedSum(tuple(inner))
         case PowerProduct(factors):
-            return PowerProduct(tuple((_with_shared_factor(f, spread), e) for f, e in factors))
+            return PowerProduct(tuple((_with_shared_factor(f, spread, blurred), e) for f, e in factors))
         case Applied(function, argument):
-            return Applied(function, _with_shared_factor(argument, spread))
+            return Applied(function, _with_shared_factor(argument, spread, blurred))
         case _:
             return formula
 
 
-def rational(value: float, deviation: float) -> Fraction | None:
+def rational(value: float, deviation: float, blurred: bool = False) -> Fraction | None:
     """The fraction with the smallest denominator that the data cannot tell from `value`, or None.
 
-    A denominator q is believed only if fractions that fine are much further apart than the uncertainty.
+    A denominator q is believed only if fractions that fine are much further apart than the uncertainty. Where data are
+    `blurred` the numbers 1, 2 and 1/2, which every second law holds, are believed sooner than others.
 
     >>> rational(0.49999999, 1e-7), rational(0.4123, 1e-7), rational(0.4999, 0.1)
     (Fraction(1, 2), None, None)
     """
-    reach = max(SETTINGS.fraction_reach * deviation, 1e-12 * abs(value))
+    if blurred and (usual := _usual(value, deviation, SETTINGS.usual_chance)) is not None:
+        return usual
+    reach = max((SETTINGS.number_reach if blurred else SETTINGS.fraction_reach) * deviation, 1e-12 * abs(value))
     if not np.isfinite(value) or value == 0 or not reach < 1e15:
         return None
     for q in range(1, SETTINGS.largest_denominator + 1):
         p = round(value * q)
-        if reach * q * q > SETTINGS.fraction_chance:
+        if reach * q * q > (SETTINGS.number_chance if blurred else SETTINGS.fraction_chance):
             return None
         if p and abs(value - p / q) <= reach:
             return Fraction(p, q)

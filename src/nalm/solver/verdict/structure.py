@@ -1,34 +1,45 @@
-"""Whether errors look like noise, or like something a formula has missed."""
+"""Whether errors are noise, or something that a formula has missed.
+
+Noise knows nothing of the inputs. So the errors are tested in three ways that see different things: a cubic in the
+inputs (an F test; global and sharp), the errors of the rows around (left-out predictions by kernels of several widths),
+and, under noise, the errors of the next rows along every coordinate, of the nearest rows, and of the next rows in the
+table: at the scale of the data, where any function that is smooth between rows shows.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import chain, combinations_with_replacement, islice
 
 import numpy as np
-from scipy import stats
+from scipy import spatial, special, stats
 
 from nalm.solver.data.problem import Problem
 from nalm.solver.formula.algebra import Formula, inputs, real_constants
-from nalm.solver.formula.calculus import Array
+from nalm.solver.formula.calculus import Array, Indices, evaluate
 from nalm.solver.settings import SETTINGS
 
 
 def structured(problem: Problem, formula: Formula, level: float = SETTINGS.structure_level) -> bool:
     """Do the errors follow the inputs? True marks an approximation (or a missing term), not a law.
 
-    The errors, and the errors in the direction of the target, are tested against a cubic in the inputs that the formula
-    reads (an F test), and against each other (can a row be predicted from the others?).
+    Args:
+        level: the chance that white errors are called structured by the F test.
     """
     errors = problem.errors(formula)
     if not np.all(np.isfinite(errors)):
         return True
-    if np.sqrt(np.mean(errors**2)) < 1e-6:
+    if np.sqrt(np.mean(errors**2)) < SETTINGS.negligible_error / problem.rounding:
         return False
-    basis = np.linalg.qr(_cubic(problem, sorted(inputs(formula))))[0]
-    # A target that changes sign would hide a missing factor, so its sign is taken out as well.
-    both = (errors, errors * np.where(problem.y < 0, -1, 1))
+    basis = np.linalg.qr(cubic(problem, sorted(inputs(formula))))[0]
+    # A value that changes sign would hide a missing factor, so its sign is taken out as well.
+    both = (errors, errors * np.where(evaluate(formula, problem.X) < 0, -1, 1))
+    if any(_explained(basis, e) < level for e in both):
+        return True
     strength = SETTINGS.predictable if real_constants(formula) else SETTINGS.predictable_without_fits
-    return any(_explained(basis, e) < level for e in both) or _predictable(problem.X, np.stack(both, axis=1), strength)
+    if _predictable(problem.X, np.stack(both, axis=1), strength, SETTINGS.kernel_widths if problem.noisy else (1.0,)):
+        return True
+    return problem.noisy and any(_neighbours_agree(problem, formula, e) for e in both)
 
 
 def _explained(basis: Array, errors: Array) -> float:
@@ -41,28 +52,24 @@ def _explained(basis: Array, errors: Array) -> float:
     return float(stats.f.sf((explained / terms) / (left / (rows - terms)), terms, rows - terms))
 
 
-def _predictable(X: Array, errors: Array, strength: float) -> bool:
+def _predictable(X: Array, errors: Array, strength: float, widths: tuple[float, ...]) -> bool:
     """Does a smooth function of all inputs, fitted to the other rows, foretell a row's error? Columns are tested apart.
 
-    What is real shows in every block of rows; what one block shows by chance, the next does not.
-
-    Left-out predictions of kernel ridge regression, which sees what no list of terms names, correlate with white errors
-    by chance only.
+    What is real shows in every block of rows; what one block shows by chance, the next does not. Left-out predictions
+    of kernel ridge regression, which sees what no list of terms names, correlate with white errors by chance only.
     """
-    blocks = [
-        slice(start, start + SETTINGS.kernel_rows)
-        for start in range(0, max(1, len(X) - SETTINGS.kernel_rows + 1), SETTINGS.kernel_rows)
-    ]
-    return all(np.max(_foretold(X[block], errors[block])) > strength for block in blocks)
+    size = SETTINGS.kernel_rows
+    starts = range(0, max(1, len(X) - size + 1), size)[: SETTINGS.kernel_blocks]
+    blocks = [slice(start, start + size) for start in starts]
+    return any(all(np.max(_foretold(X[b], errors[b], width)) > strength for b in blocks) for width in widths)
 
 
-def _foretold(X: Array, errors: Array) -> Array:
+def _foretold(X: Array, errors: Array, width: float) -> Array:
     """How well the errors of each column are foretold: the correlation times the root of the rows."""
-    spread = X.std(axis=0)
-    z = (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1)
+    z = _standard(X)
     errors = errors - errors.mean(axis=0)
     distance = np.sum(z**2, axis=1)[:, None] + np.sum(z**2, axis=1) - 2 * z @ z.T
-    kernel = np.exp(-distance / (4 * z.shape[1]))
+    kernel = np.exp(-distance / (4 * z.shape[1] * width**2))
     smoother = kernel @ np.linalg.inv(kernel + 0.1 * np.eye(len(z)))
     own = np.diag(smoother)[:, None]
     foretold = (smoother @ errors - own * errors) / (1 - own)
@@ -70,12 +77,62 @@ def _foretold(X: Array, errors: Array) -> Array:
     return np.asarray(np.sqrt(len(z)) * np.sum(foretold * errors, axis=0) / np.maximum(size, 1e-300))
 
 
-def _cubic(problem: Problem, used: list[int]) -> Array:
+def _neighbours_agree(problem: Problem, formula: Formula, errors: Array) -> bool:
+    """Have rows that are close to each other errors of the same sign and size, more often than by chance?
+
+    Ranks stand in for the errors, so that no outlier decides. For white errors every sum of products over pairs is
+    normal with the root of the number of pairs as its deviation.
+    """
+    scores = special.ndtri((stats.rankdata(errors) - 0.5) / len(errors))
+    scores = (scores - scores.mean()) / (scores.std() or 1.0)
+    surprises = [
+        float(np.sum(scores[one] * scores[other])) / np.sqrt(len(one))
+        for one, other in _close_pairs(problem, formula)
+        if len(one) >= SETTINGS.fewest_pairs
+    ]
+    return max(surprises, default=0.0) > stats.norm.isf(SETTINGS.neighbour_level / max(len(surprises), 1))
+
+
+def _close_pairs(problem: Problem, formula: Formula) -> Iterator[tuple[Indices, Indices]]:
+    """Pairs of rows that are close in one way: a few steps apart along a coordinate, or nearest in all of them."""
+    read = sorted(inputs(formula))
+    columns = [*read, *(i for i in range(problem.columns) if i not in read)][: SETTINGS.neighbour_columns]
+    with np.errstate(all="ignore"):
+        value = evaluate(formula, problem.X)
+    orders = [np.argsort(problem.X[:, i], kind="stable") for i in columns]
+    orders += [np.argsort(value, kind="stable"), np.arange(problem.rows)]
+    for order in orders:
+        for reach in SETTINGS.neighbour_steps:
+            steps = [(order[:-step], order[step:]) for step in range(1, min(reach, problem.rows - 1) + 1)]
+            yield np.concatenate([one for one, _ in steps]), np.concatenate([other for _, other in steps])
+    for chosen in [read, columns] if len(columns) > len(read) else [read]:
+        if len(chosen) > 1:
+            yield from _nearest_pairs(_standard(problem.X[:, chosen]))
+
+
+def _nearest_pairs(z: Array) -> Iterator[tuple[Indices, Indices]]:
+    """Every row and its nearest others, each pair once, among a part of the rows if there are very many."""
+    rows = np.arange(len(z))[: SETTINGS.nearest_rows]
+    found = spatial.cKDTree(z[rows]).query(z[rows], k=min(SETTINGS.nearest + 1, len(rows)))[1]
+    nearest: Indices = np.asarray(found)[:, 1:]
+    for count in (1, nearest.shape[1]):
+        one, other = np.repeat(rows, count), nearest[:, :count].ravel()
+        pairs = np.unique(np.sort(np.stack([one, other], axis=1), axis=1), axis=0)
+        pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+        yield pairs[:, 0], pairs[:, 1]
+
+
+def _standard(X: Array) -> Array:
+    spread = X.std(axis=0)
+    return np.asarray((X - X.mean(axis=0)) / np.where(spread > 0, spread, 1))
+
+
+def cubic(problem: Problem, used: list[int]) -> Array:
     """All terms to the third degree in the inputs read, the other inputs, products of two; a third as many as rows."""
-    spread = problem.X.std(axis=0)
-    standard = (problem.X - problem.X.mean(axis=0)) / np.where(spread > 0, spread, 1)
+    standard = _standard(problem.X)
+    varied = problem.X.std(axis=0) > 0
     others = [i for i in range(problem.columns) if i not in used]
-    read = [i for i in used if spread[i] > 0]
+    read = [i for i in used if varied[i]]
     terms = chain(
         chain.from_iterable(combinations_with_replacement(read, degree) for degree in range(4)),
         ((i,) for i in others),

@@ -1,0 +1,487 @@
+"""Targets made to be claimed wrongly, and a judge who knows the truth outside the data.
+
+    python benchmarks/adversary.py --count 2000 --seed 1            # any seed: the cases are made, not stored
+    python benchmarks/adversary.py --count 500 --families open      # the two thirds of the families used while tuning
+    python benchmarks/adversary.py --case "near law" 7 1            # one case again, with what was claimed
+
+A case is a family, a number and a seed; it fixes the law (or that there is none), 5 to 2,000 rows, 1 to 5 inputs, one
+of eight ranges, and the errors. A claim (`exact` or `real coefficient`) is right if, inside and beyond the data, the
+formula equals the true law: to 1e-4 without noise; for fitted coefficients also within five of the standard
+deviations that the solver itself states. Everything else that is claimed is wrong. Nothing need be claimed.
+
+The families in `RESERVED` (every third) were not looked at while the solver's verdicts were tuned.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import os
+import signal
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+RESULTS = Path(__file__).parent / "results" / "solver_adversary.csv"
+FIELDS = ("seed", "family", "reserved", "runs", "claimed", "right", "wrong", "ambiguous", "none", "timeout", "seconds", "wrong_cases")  # fmt: skip  # noqa: E501
+RANGES = ((1.0, 2.0), (1.1, 1.2), (-1.0, 1.0), (-2.0, 2.0), (0.1, 0.2), (10.0, 20.0), (1.0, 5.0), (0.0, 10.0))
+ROWS = (5, 8, 12, 20, 40, 80, 150, 300, 600, 1000, 2000)
+Array = NDArray[np.float64]
+Rng = np.random.Generator
+Truth = Callable[[Array], Array]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A table, the law behind it (None: every claim is wrong), and the noise that was added as a share of y."""
+
+    X: Array
+    y: Array
+    truth: Truth | None
+    noisy: bool = False
+
+
+# Laws: what may be hidden under errors. Some can be claimed, some cannot.
+
+Law = Callable[[Rng, int], Truth]
+
+
+def whole_law(rng: Rng, columns: int) -> Truth:
+    """A law without real numbers."""
+    i, j, k = (int(v) for v in rng.integers(columns, size=3))
+    choice = int(rng.integers(9))
+
+    def law(X: Array) -> Array:
+        a, b, c = X[:, i], X[:, j], X[:, k]
+        return np.asarray(
+            (a + b, a - 2 * b, a * b, a / b, a * b / c, a**2 / 2 + b, a * b + c, a / (b + c), a**2 * b)[choice]
+        )
+
+    return law
+
+
+def real_law(rng: Rng, columns: int) -> Truth:
+    """A law with one or two real numbers, drawn from no grid."""
+    i, j = (int(v) for v in rng.integers(columns, size=2))
+    p, q = rng.uniform(0.3, 3) * 10.0 ** rng.integers(-1, 3), rng.uniform(0.3, 3)
+    choice = int(rng.integers(7))
+
+    def law(X: Array) -> Array:
+        a, b = X[:, i], X[:, j]
+        return np.asarray((p * a, a + p * b, p * a * b, p * a / b, p * a**2, p * a + q, p * a / (q + b))[choice])
+
+    return law
+
+
+def any_law(rng: Rng, columns: int) -> Truth:
+    return (whole_law if rng.random() < 0.5 else real_law)(rng, columns)
+
+
+FUNCTIONS: tuple[Truth, ...] = (
+    np.exp, np.sin, np.cos, np.tanh, np.cosh, np.arctan, np.arcsinh, np.sinc,
+    lambda t: np.log1p(np.abs(t)), lambda t: np.exp(-t * t), lambda t: 1 / np.cosh(t), lambda t: (1 + t * t) ** 0.3,
+    lambda t: np.log(np.abs(t) + 0.5), lambda t: np.sin(t * t), lambda t: np.exp(t / 2 - t * t),
+)  # fmt: skip
+SPECIAL: tuple[Truth, ...] = (
+    special.erf, special.j0, special.j1, special.expit, special.gammaln, special.digamma, special.ellipk, special.i0,
+    lambda t: special.gamma(np.abs(t) + 0.5), lambda t: special.airy(t)[0], lambda t: special.zeta(np.abs(t) + 1.1),
+)  # fmt: skip
+
+
+# Families.
+
+
+def smooth(rng: Rng, X: Array) -> Case:
+    """A smooth function of one or two inputs: its error under a short formula is deterministic, and no noise."""
+    first, second = (FUNCTIONS[int(v)] for v in rng.integers(len(FUNCTIONS), size=2))
+    how, scale, j = int(rng.integers(6)), rng.uniform(0.3, 3), int(rng.integers(X.shape[1]))
+
+    def law(Z: Array) -> Array:
+        a, b = scale * Z[:, 0], Z[:, j]
+        return np.asarray(
+            (first(a), first(a) * second(b) - 1, first(a) + b, first(a * b), first(a) / (2 + second(b)), b * first(a))[
+                how
+            ]
+        )
+
+    return Case(X, law(X), law)
+
+
+def special_function(rng: Rng, X: Array) -> Case:
+    function, scale, shift = SPECIAL[int(rng.integers(len(SPECIAL)))], rng.uniform(0.2, 1), float(rng.integers(0, 3))
+    j = int(rng.integers(X.shape[1]))
+
+    def law(Z: Array) -> Array:
+        return np.asarray(function(scale * Z[:, 0] / 10) + shift * Z[:, j])
+
+    return Case(X, law(X), law)
+
+
+def gaussian_process(rng: Rng, X: Array) -> Case:
+    """A smooth random function, as a sum of 200 waves; from longer than the range to a third of it."""
+    length = rng.uniform(0.3, 3) * np.ptp(X, axis=0).max()
+    waves, phases = rng.normal(size=(X.shape[1], 200)) / length, rng.uniform(0, 2 * np.pi, 200)
+    offset = float(rng.integers(0, 3))
+
+    def law(Z: Array) -> Array:
+        return np.asarray(offset + np.cos(Z @ waves + phases).sum(axis=1) / 10)
+
+    return Case(X, law(X), law)
+
+
+def network(rng: Rng, X: Array) -> Case:
+    inner, bias, outer = rng.normal(size=(X.shape[1], 8)), rng.normal(size=8), rng.normal(size=8)
+
+    def law(Z: Array) -> Array:
+        return np.asarray(np.tanh(Z @ inner + bias) @ outer)
+
+    return Case(X, law(X), law)
+
+
+def cancelling(rng: Rng, X: Array) -> Case:
+    """Targets over many orders of magnitude: terms of a formula may cancel to nothing and seem to fit."""
+    choice, power = int(rng.integers(4)), float(rng.integers(8, 31))
+
+    def law(Z: Array) -> Array:
+        a = Z[:, 0]
+        with np.errstate(all="ignore"):
+            return np.asarray(
+                (np.exp(a / 2 - a**2), np.abs(a) ** -power, np.exp(-3 * np.abs(a)), np.abs(a) ** power / 7)[choice]
+            )
+
+    return Case(X, law(X), law)
+
+
+def near_law(rng: Rng, X: Array) -> Case:
+    """A law and a small term more, or a coefficient next to a whole number."""
+    law, other = whole_law(rng, X.shape[1]), FUNCTIONS[int(rng.integers(len(FUNCTIONS)))]
+    share, kind = 10.0 ** rng.uniform(-6, -1), int(rng.integers(3))
+
+    def near(Z: Array) -> Array:
+        return np.asarray((law(Z) * (1 + share), law(Z) + share * other(Z[:, 0]), law(Z) + share * Z[:, 0] ** 2)[kind])
+
+    return Case(X, near(X), near)
+
+
+def irrational_powers(rng: Rng, X: Array) -> Case:
+    exponents = rng.uniform(0.3, 2.7, X.shape[1])
+
+    def law(Z: Array) -> Array:
+        return np.asarray(np.prod(np.abs(Z) ** exponents, axis=1))
+
+    return _blurred(rng, X, law) if rng.random() < 0.5 else Case(X, law(X), law)
+
+
+def many_constants(rng: Rng, X: Array) -> Case:
+    c, choice, j = rng.uniform(0.3, 3, 6), int(rng.integers(4)), int(rng.integers(X.shape[1]))
+
+    def law(Z: Array) -> Array:
+        a, b = Z[:, 0], Z[:, j]
+        return np.asarray(
+            (
+                (c[0] + c[1] * a + c[2] * a**2) / (1 + c[3] * a**2 + c[4] * b**2),
+                c[0] * a + c[1] * b + c[2] * a * b + c[3] + c[4] * a**2,
+                c[0] / (np.abs(a) + c[1]) + c[2] / (np.abs(b) + c[3]),
+                c[0] * a**4 + c[1] * a**3 - c[2] * a**2 + c[3] * b + c[4],
+            )[choice]
+        )
+
+    return Case(X, law(X), law)
+
+
+def _blurred(rng: Rng, X: Array, law: Truth) -> Case:
+    """Normal errors: a share of the target's deviation, or of each target."""
+    y = law(X)
+    scale = np.abs(y) if rng.random() < 0.5 else np.std(y)
+    return Case(X, y + 10.0 ** rng.uniform(-6, -0.5) * scale * rng.normal(size=len(y)), law, noisy=True)
+
+
+def real_numbers_in_noise(rng: Rng, X: Array) -> Case:
+    return _blurred(rng, X, real_law(rng, X.shape[1]))
+
+
+def additive_noise(rng: Rng, X: Array) -> Case:
+    law = any_law(rng, X.shape[1])
+    y = law(X)
+    return Case(X, y + 10.0 ** rng.uniform(-5, -0.5) * np.std(y) * rng.normal(size=len(y)), law, noisy=True)
+
+
+def heteroscedastic_noise(rng: Rng, X: Array) -> Case:
+    """Noise whose size follows an input, not the target."""
+    law = any_law(rng, X.shape[1])
+    y, growth = law(X), np.abs(X[:, 0]) / np.abs(X[:, 0]).max()
+    return Case(X, y + 10.0 ** rng.uniform(-5, -0.7) * np.std(y) * growth**2 * rng.normal(size=len(y)), law, noisy=True)
+
+
+def input_noise(rng: Rng, X: Array) -> Case:
+    """The law holds for inputs that were measured with an error."""
+    law = any_law(rng, X.shape[1])
+    true = X + 10.0 ** rng.uniform(-6, -1.5) * np.ptp(X, axis=0) * rng.normal(size=X.shape)
+    return Case(X, law(true), law, noisy=True)
+
+
+def heavy_tails(rng: Rng, X: Array) -> Case:
+    law = any_law(rng, X.shape[1])
+    y = law(X)
+    return Case(X, y + 10.0 ** rng.uniform(-5, -1) * np.std(y) * rng.standard_t(1.5, len(y)), law, noisy=True)
+
+
+def outliers(rng: Rng, X: Array) -> Case:
+    """One row in twenty is wrong by something else."""
+    law = any_law(rng, X.shape[1])
+    y = law(X)
+    bad = rng.random(len(y)) < 0.05
+    return Case(X, y + np.std(y) * bad * rng.uniform(-3, 3, len(y)), law, noisy=True)
+
+
+def function_in_noise(rng: Rng, X: Array) -> Case:
+    """A smooth function under noise that just hides that it is no arithmetic."""
+    case = smooth(rng, X)
+    assert case.truth is not None
+    return _blurred(rng, X, case.truth)
+
+
+def hidden_variable(rng: Rng, X: Array) -> Case:
+    """An input of the law is missing from the table."""
+    wide = np.column_stack([X, rng.uniform(1, 1 + 10.0 ** rng.uniform(-4, 0.5), len(X))])
+    i, choice = int(rng.integers(X.shape[1])), int(rng.integers(3))
+    a, h = wide[:, i], wide[:, -1]
+    return Case(X, np.asarray((a * h, a + h, a / h)[choice]), None, noisy=True)
+
+
+def regimes(rng: Rng, X: Array) -> Case:
+    """One law below a threshold, another above it; rarely does the data hold many rows above."""
+    below, above = whole_law(rng, X.shape[1]), whole_law(rng, X.shape[1])
+    edge = np.quantile(X[:, 0], rng.uniform(0.5, 0.98))
+
+    def law(Z: Array) -> Array:
+        return np.where(Z[:, 0] < edge, below(Z), above(Z))
+
+    return Case(X, law(X), law)
+
+
+def float16(rng: Rng, X: Array) -> Case:
+    """Numbers as half precision holds them: 11 bits, and no decimal digits to see."""
+    law = any_law(rng, X.shape[1]) if rng.random() < 0.5 else smooth(rng, X).truth
+    assert law is not None
+    rounded = X.astype(np.float16).astype(np.float64)
+    with np.errstate(all="ignore"):
+        return Case(rounded, law(rounded).astype(np.float16).astype(np.float64), law, noisy=True)
+
+
+def few_levels(rng: Rng, X: Array) -> Case:
+    """Designed experiments: an input takes two to four values."""
+    levels = int(rng.integers(2, 5))
+    X = X.copy()
+    X[:, 0] = float(rng.integers(0, 3)) + rng.integers(levels, size=len(X))
+    function, j = FUNCTIONS[int(rng.integers(len(FUNCTIONS)))], X.shape[1] - 1
+    choice = int(rng.integers(3))
+
+    def law(Z: Array) -> Array:
+        a, b = Z[:, 0], Z[:, j]
+        return np.asarray((np.sin(np.pi * a / 2) + b, function(a) * b, np.abs(a - 1) + b)[choice])
+
+    return Case(X, law(X), law)
+
+
+def replicated(rng: Rng, X: Array) -> Case:
+    """A few distinct rows, each measured several times."""
+    some = X[rng.integers(max(3, len(X) // 8), size=len(X))]
+    return smooth(rng, some) if rng.random() < 0.5 else _blurred(rng, some, any_law(rng, X.shape[1]))
+
+
+def correlated(rng: Rng, X: Array) -> Case:
+    """Inputs that move together: products and squares look alike."""
+    shared = X[:, :1]
+    X = np.asarray(shared + 10.0 ** rng.uniform(-4, -0.5) * (X - shared))
+    law = any_law(rng, X.shape[1]) if rng.random() < 0.6 else smooth(rng, X).truth
+    assert law is not None
+    return _blurred(rng, X, law) if rng.random() < 0.5 else Case(X, law(X), law)
+
+
+def random_walk(rng: Rng, X: Array) -> Case:
+    """Rows in time order with errors that remember: a drift."""
+    law = any_law(rng, X.shape[1])
+    y = law(np.sort(X, axis=0))
+    drift = np.cumsum(rng.normal(size=len(y))) / np.sqrt(len(y))
+    return Case(np.sort(X, axis=0), y + 10.0 ** rng.uniform(-5, -1) * np.std(y) * drift, law, noisy=True)
+
+
+def printed(rng: Rng, X: Array) -> Case:
+    """Two to four decimals."""
+    digits = int(rng.integers(2, 5))
+    law = any_law(rng, X.shape[1]) if rng.random() < 0.5 else smooth(rng, X).truth
+    assert law is not None
+    return Case(X.round(digits), law(X).round(digits), law, noisy=True)
+
+
+def nothing(rng: Rng, X: Array) -> Case:
+    rows = len(X)
+    kinds = (rng.normal(size=rows), np.exp(rng.normal(size=rows)), rng.integers(0, 10, rows).astype(float))
+    return Case(X, kinds[int(rng.integers(3))], None, noisy=True)
+
+
+FAMILIES: tuple[Callable[[Rng, Array], Case], ...] = (
+    smooth, cancelling, special_function, near_law, real_numbers_in_noise, network, irrational_powers, many_constants,
+    heteroscedastic_noise, additive_noise, few_levels, float16, correlated, gaussian_process, hidden_variable,
+    outliers, input_noise, regimes, function_in_noise, nothing, replicated, printed, random_walk, heavy_tails,
+)  # fmt: skip
+RESERVED = FAMILIES[2::3]
+
+
+def name_of(family: Callable[[Rng, Array], Case]) -> str:
+    return family.__name__.replace("_", " ")
+
+
+def case_of(family: Callable[[Rng, Array], Case], number: int, seed: int) -> Case:
+    """Case `number` of a family: rows, inputs and range in turn and by chance; always with finite numbers that vary."""
+    for attempt in range(100):
+        rng = np.random.default_rng([seed, number, attempt, FAMILIES.index(family)])
+        rows, columns = ROWS[int(rng.integers(len(ROWS)))], 1 + int(rng.integers(5)) * int(rng.integers(2))
+        X = rng.uniform(*RANGES[number % len(RANGES)], (rows, columns))
+        with np.errstate(all="ignore"):
+            case = family(rng, X)
+        if np.isfinite(case.X).all() and np.isfinite(case.y).all() and np.ptp(case.y) > 1e-12 * np.abs(case.y).max():
+            return case
+    raise ValueError(f"{name_of(family)} has no finite case for number {number}")
+
+
+def right(case: Case, solution: object) -> bool:
+    """Is the claimed formula the law, inside and beyond the data?"""
+    from nalm.solver.formula.calculus import gradients
+
+    if case.truth is None:
+        return False
+    rng = np.random.default_rng(5)
+    some = case.X[rng.integers(len(case.X), size=200)]
+    far = some * rng.uniform(0.5, 3, some.shape)
+    with np.errstate(all="ignore"):
+        truth = case.truth(far)
+        claim, _, by_constant = gradients(solution.chosen.formula, far)  # type: ignore[attr-defined]
+        deviations = np.array([constant.deviation for constant in solution.chosen.constants])  # type: ignore[attr-defined]
+        stated = 5 * np.abs(by_constant) @ deviations if len(deviations) else np.zeros(len(far))
+        gap, allowed = np.abs(claim - truth), 1e-4 * np.abs(truth) + stated
+    seen = np.isfinite(truth) & np.isfinite(claim)
+    return bool(seen.any() and np.mean(gap[seen] <= allowed[seen]) > 0.5)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one case: `right`, `wrong`, `ambiguous`, `none` or `timeout`, and the seconds it took."""
+
+    word: str
+    seconds: float
+    text: str
+
+
+def _stop(*_: object) -> None:
+    raise TimeoutError
+
+
+def run(case: Case, effort: str = "normal", limit: float = 30.0) -> Outcome:
+    """One case with bounded time."""
+    from nalm.solver import Status, solve
+
+    began = time.process_time()
+    signal.signal(signal.SIGALRM, _stop)
+    signal.setitimer(signal.ITIMER_REAL, limit)
+    try:
+        solution = solve(case.X, case.y, effort=effort)
+    except TimeoutError:
+        return Outcome("timeout", time.process_time() - began, "")
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    seconds = time.process_time() - began
+    if solution.status in (Status.EXACT, Status.REAL):
+        return Outcome("right" if right(case, solution) else "wrong", seconds, str(solution))
+    return Outcome(str(solution.status), seconds, str(solution))
+
+
+def chosen_families(which: str) -> list[Callable[[Rng, Array], Case]]:
+    """`all`, `open`, `reserved` or one by name."""
+    if which == "all":
+        return list(FAMILIES)
+    if which in ("open", "reserved"):
+        return [family for family in FAMILIES if (family in RESERVED) == (which == "reserved")]
+    named = [family for family in FAMILIES if name_of(family) == which]
+    if not named:
+        raise SystemExit(f"no family {which!r}; they are {', '.join(map(name_of, FAMILIES))}")
+    return named
+
+
+def measured(family: Callable[[Rng, Array], Case], numbers: range, options: argparse.Namespace) -> dict[str, object]:
+    """One row of results: the cases of one family."""
+    words, seconds, wrong = Counter[str](), [], []
+    for number in numbers:
+        outcome = run(case_of(family, number, options.seed), options.effort, options.limit)
+        words[outcome.word] += 1
+        seconds.append(outcome.seconds)
+        if outcome.word == "wrong":
+            wrong.append(str(number))
+            print(f"wrong: --case '{name_of(family)}' {number} {options.seed}: {outcome.text}".replace("\n", " "))
+    return {
+        "seed": options.seed,
+        "family": name_of(family),
+        "reserved": int(family in RESERVED),
+        "runs": len(numbers),
+        "claimed": words["right"] + words["wrong"],
+        **{word: words[word] for word in ("right", "wrong", "ambiguous", "none", "timeout")},
+        "seconds": f"{np.median(seconds):.3f}",
+        "wrong_cases": " ".join(wrong),
+    }
+
+
+def rows_of(options: argparse.Namespace) -> Iterator[dict[str, object]]:
+    families = chosen_families(options.families)
+    each = -(-options.count // len(families))
+    for family in families:
+        yield measured(family, range(options.first, options.first + each), options)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--count", type=int, default=2000, help="cases in all, the same number of each family")
+    parser.add_argument("--first", type=int, default=0, help="the number of the first case of each family")
+    parser.add_argument("--families", default="all", help="all, open, reserved, or one family by name")
+    parser.add_argument("--effort", default="normal", choices=["quick", "normal", "high"])
+    parser.add_argument("--limit", type=float, default=30.0, help="seconds for one case")
+    parser.add_argument("--write", action="store_true", help=f"add the rows to {RESULTS.name}")
+    parser.add_argument("--case", nargs=3, metavar=("FAMILY", "NUMBER", "SEED"), help="run one case and print it")
+    options = parser.parse_args()
+    if options.case:
+        (family,), number, seed = chosen_families(options.case[0]), int(options.case[1]), int(options.case[2])
+        case = case_of(family, number, seed)
+        outcome = run(case, options.effort, options.limit)
+        print(
+            f"{case.X.shape[0]} rows, {case.X.shape[1]} inputs; {outcome.word}, {outcome.seconds:.2f} s\n{outcome.text}"
+        )
+        return
+    print(f"{'family':24} runs claimed right wrong ambiguous none timeout seconds")
+    rows = []
+    for row in rows_of(options):
+        rows.append(row)
+        shown = [row[name] for name in FIELDS[3:11]]
+        print(f"{row['family']:24}", *shown, flush=True)
+    if options.write:
+        fresh = not RESULTS.exists()
+        with RESULTS.open("a", newline="") as stream:
+            writer = csv.DictWriter(stream, FIELDS, lineterminator="\n")
+            if fresh:
+                writer.writeheader()
+            writer.writerows(rows)
+    sys.exit(any(row["wrong"] for row in rows))
+
+
+if __name__ == "__main__":
+    main()

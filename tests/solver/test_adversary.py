@@ -1,0 +1,50 @@
+"""A small share of the adversarial benchmark: what is claimed of targets made to be claimed wrongly must be right."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+FILE = Path(__file__).parents[2] / "benchmarks" / "adversary.py"
+
+
+def loaded() -> Any:
+    spec = importlib.util.spec_from_file_location("adversary", FILE)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["adversary"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+adversary = loaded()
+
+
+@pytest.mark.parametrize("family", adversary.FAMILIES, ids=adversary.name_of)
+def test_no_claim_is_wrong(family: Any) -> None:
+    for number in range(2):
+        outcome = adversary.run(adversary.case_of(family, number, seed=11), effort="quick", limit=120)
+        assert outcome.word != "wrong", (number, outcome.text)
+
+
+def test_cases_are_made_again_from_their_numbers_and_a_third_is_reserved() -> None:
+    first, second = (adversary.case_of(adversary.smooth, 3, seed=5) for _ in range(2))
+    np.testing.assert_array_equal(first.y, second.y)
+    assert 3 * len(adversary.RESERVED) == len(adversary.FAMILIES)
+
+
+def test_the_judge_knows_right_from_wrong() -> None:
+    from nalm.solver import solve
+
+    rng = np.random.default_rng(0)
+    X = rng.uniform(1, 2, (50, 2))
+    solution = solve(X, X[:, 0] * X[:, 1])
+    assert adversary.right(adversary.Case(X, solution.predict(X), lambda Z: Z[:, 0] * Z[:, 1]), solution)
+    assert not adversary.right(adversary.Case(X, solution.predict(X), lambda Z: 1.001 * Z[:, 0] * Z[:, 1]), solution)
+    assert not adversary.right(adversary.Case(X, solution.predict(X), None), solution)
