@@ -31,7 +31,9 @@ def report(
     sources = store or [DEFAULT_STORE]
     records = [record for source in sources for record in kept_records(source)]
     full = list(studies().values())
+    known = {run.id for study in full for _, run in study.runs()}
     quick = [replace(study.quick(), name=f"{study.name} --quick") for study in full]
-    page = report_page([*full, *quick], records, ", ".join(str(source) for source in sources))
+    others = [study for study in quick if any(r["id"] not in known for r in records)]
+    page = report_page([*full, *others], records, ", ".join(str(source) for source in sources))
     write_file(output, lambda path: path.write_text(page, encoding="utf-8"), force, (".html",), sources)
     out.say(f"{output} written ({len(page) / 1e6:.1f} MB). Open it in a browser.")
