@@ -17,7 +17,7 @@ from nalm.training.rule import LocalGaussNewton
 
 Row = dict[str, Any]
 Function = Callable[[Tensor], Tensor]
-SEEDS = range(100, 125)  # seen by no experiment before
+SEEDS = range(400, 404)  # seen by no experiment before
 OPS: dict[str, Function] = {
     "mul": lambda x: x[..., :1] * x[..., 1:2],
     "div": lambda x: x[..., :1] / x[..., 1:2],
@@ -170,6 +170,9 @@ def train(case: Case, seeds: Sequence[int], by_rule: bool, stretch: int = 1) -> 
             right = found(unit, case.op, case.mirrored)
             arrived = [(a or step + 1) if r else None for a, r in zip(arrived, right, strict=True)]
     steps_seen = [a for a in arrived if a is not None]
+    model.eval()
+    with torch.no_grad():
+        losses = evaluate(*case.batch(seeds, 1_000_000))[1]
     return {
         "runs": len(seeds),
         "exact": sum(a is not None for a in arrived),
@@ -211,20 +214,11 @@ def cases() -> list[Case]:
 
 
 def networks() -> list[Row]:
-    """Every network on fresh seeds, and its control by Adam, twice as long."""
+    """Every network on fresh seeds, and its control by Adam in as many steps."""
     rows = []
     for case in cases():
         row: Row = {"kind": case.kind, "case": case.name, "tuned": case.tuned} | train(case, SEEDS, by_rule=True)
-        row["adam"] = train(case, SEEDS, by_rule=False, stretch=2)
+        row["adam"] = train(case, SEEDS, by_rule=False)
         rows.append(row)
         print(row, flush=True)
-    return rows
-
-
-def controls() -> list[Row]:
-    """Adam with just as many steps as the rule was given."""
-    rows = []
-    for case in cases():
-        rows.append({"kind": case.kind, "case": case.name} | train(case, SEEDS, by_rule=False))
-        print(rows[-1], flush=True)
     return rows

@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from statistics import median
 from typing import Any
-
-from rule_figure import draw
 
 from nalm.bench.results.stats import wilson
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results" / "rule.json"
+REAL = HERE / "results" / "rule_real.jsonl"
+ROUNDING = 1e-10  # relative errors below this are alike
 PAGE = HERE.parent / "docs" / "results" / "training-rule.md"
-FIGURE = PAGE.parent / "figures" / "training-rule.svg"
 Row = dict[str, Any]
 
 PUBLISHED_DIV = {  # Mistry et al. 2022, NMRU, ten inputs
@@ -97,37 +97,38 @@ def two_layer(rows: list[Row]) -> str:
     for name, published in PUBLISHED_STACK.items():
         by = {r["hidden"]: r for r in rows if r["data"] == name}
         steps = f"{by[2]['median_step']:g} / {by[2]['last_step']}"
-        lines.append([name, share([by[2]]), by[2]["on_grid"], steps, published, *(of([by[k]]) for k in (3, 6, 10))])
+        lines.append([name, share([by[2]]), by[2]["on_grid"], steps, published, of([by[10]])])
     head = ["inputs", "solved, 2 hidden", "on the grid", "median / last step", "published NMU / sNMU (5 million steps)"]
-    return table([*head, "3 hidden", "6 hidden", "10 hidden"], lines)
+    return table([*head, "10 hidden"], lines)
 
 
-def held_out(rows: list[Row]) -> str:
-    """Families not used while tuning."""
-    families = list(dict.fromkeys(r["family"] for r in rows))
-    lines = []
-    for family in families:
-        own = [r for r in rows if r["family"] == family]
-        weak = [f"{r['case']} ({share([r])})" for r in own if r["solved"] < r["runs"]]
-        lines.append([family, len(own), of(own), share(own, "on_grid"), ", ".join(weak)])
-    short = table(["family", "cases", "solved (latest step)", "on the grid", "not all solved on"], lines)
-    each = [[r["family"], r["case"], of([r]), r["on_grid"]] for r in rows]
-    return short + "\n\n" + folded("Every case", table(["family", "case", "solved (latest step)", "on the grid"], each))
-
-
-def networks(rows: list[Row], same: list[Row]) -> str:
-    """Section 5."""
-    control = {(r["kind"], r["case"]): r for r in same}
+def networks(rows: list[Row]) -> str:
+    """Cohorts of networks."""
     lines = [
         [
             r["kind"] + ("" if r["tuned"] else " *"), r["case"], share([r], "exact"),
             f"{r['median_step']:g} / {r['last_step']}" if r["median_step"] else "-", r["median_loss"],
-            share([control[r["kind"], r["case"]]], "exact"), share([r["adam"]], "exact"), r["adam"]["median_loss"],
+            share([r["adam"]], "exact"), r["adam"]["median_loss"],
         ]
         for r in rows
     ]  # fmt: skip
-    head = ["network", "target", "unit exact", "median / last step", "median last loss"]
-    return table([*head, "Adam, as many steps", "Adam, twice as many", "its median last loss"], lines)
+    head = ["network", "target", "unit exact", "median / last step", "median deployed loss", "Adam, as many steps"]
+    return table([*head, "its median deployed loss"], lines)
+
+
+def real(rows: list[Row]) -> str:
+    """Single networks."""
+    lines = []
+    for case in dict.fromkeys(r["case"] for r in rows):
+        own = [r for r in rows if r["case"] == case]
+        ways = {way: [r[way] for r in own] for way in ("rule", "adam", "adam_time")}
+        middle = {way: median(r["error"] for r in done) for way, done in ways.items()}
+        worst = max(r["rule"]["error"] / max(r["adam_time"]["error"], ROUNDING) for r in own)
+        cells = [f"{sum(r['exact'] for r in done)}/{len(done)}, {middle[way]:.1e}" for way, done in ways.items()]
+        slower = median(r["rule"]["seconds"] / r["adam"]["seconds"] for r in own)
+        lines.append([case, f"{own[0]['rate']:g}", *cells, f"{worst:.2g}", f"{slower:.1f}"])
+    head = ["network", "rate", "rule: exact, error", "Adam, equal steps", "Adam, equal time", "worst ratio of errors"]
+    return table([*head, "cost of a step"], lines)
 
 
 def beyond(rows: list[Row]) -> str:
@@ -140,76 +141,28 @@ def beyond(rows: list[Row]) -> str:
     return table(["item", "target", "solved (latest step)", "by range"], lines)
 
 
-def drift(rows: list[Row]) -> str:
-    """Inputs that change while learning."""
-    names = list(dict.fromkeys(r["drift"] for r in rows))
-    ops = ("mul", "div", "add", "sub")
-    pick = {(r["op"], r["drift"]): r for r in rows}
-    return table(["drift", *ops], [[n, *(of([pick[op, n]]) for op in ops)] for n in names])
-
-
-def ablations(rows: list[Row]) -> str:
-    """One ingredient less."""
-    tasks = list(dict.fromkeys(r["task"] for r in rows))
-    stack, products = tasks[0], tasks[1:]
-    lines = [[r["variant"], share([r]), r["on_grid"], ", ".join(r["failed"])] for r in rows if r["task"] == stack]
-    first = table(["product of two sums", "solved", "on the grid", "not all solved on"], lines)
-    variants = list(dict.fromkeys(r["variant"] for r in rows if r["task"] in products))
-    pick = {(r["task"], r["variant"]): r for r in rows}
-    lines = [[v, *(f"{share([pick[t, v]])}, {pick[t, v]['on_grid']} on the grid" for t in products)] for v in variants]
-    return first + "\n\n" + table(["one unit", *products], lines)
-
-
 def cost(rows: list[Row]) -> str:
     """Time per step."""
     lines = [[r["case"], r["runs"], r["adam"], r["rule"], f"{r['rule'] / r['adam']:.1f}"] for r in rows]
     return table(["model", "runs in the cohort", "Adam, µs", "rule, µs", "ratio"], lines)
 
 
-def summary(kept: dict[str, Any]) -> str:
-    """What a reader should see in a minute."""
-    single, stacks, held = (kept[name]["rows"] for name in ("singles", "two_layer", "held_out"))
-    lines = [
-        ["single units, every published distribution", of(single), "0 to 1, in 50,000 or 100,000 steps"],
-        ["product of two sums of 25 of 100 inputs", of(r for r in stacks if r["hidden"] == 2),
-         "0 to 1, in 5 million steps; 0 on ±[1.1,1.2)"],
-        ["the same with 3, 6 or 10 hidden units", of(r for r in stacks if r["hidden"] > 2), "about .6 with 10"],
-        ["task families not used while tuning", of(held), "-"],
-    ]  # fmt: skip
-    inside, same = kept["networks"]["rows"], kept["controls"]["rows"]
-    for kind in dict.fromkeys(r["kind"] for r in inside):
-        own = [r for r in inside if r["kind"] == kind]
-        equal = share((r for r in same if r["kind"] == kind), "exact")
-        twice = share((r["adam"] for r in own), "exact")
-        adam = f"Adam {equal} in {own[0]['steps']} steps, {twice} in twice as many"
-        lines.append([f"inside a network: {kind}", of(own, "exact"), adam])
-    open_ends = kept["beyond"]["rows"]
-    for item in dict.fromkeys(r["item"] for r in open_ends):
-        lines.append([item, of(r for r in open_ends if r["item"] == item), "-"])
-    return table(["task", "rule: solved (latest step)", "published, or Adam re-run beside"], lines)
-
-
-SECTIONS = {
-    "singles": singles, "two_layer": two_layer, "held_out": held_out, "beyond": beyond, "drift": drift,
-    "ablations": ablations, "cost": cost,
-}  # fmt: skip
+SECTIONS = {"singles": singles, "two_layer": two_layer, "networks": networks, "beyond": beyond, "cost": cost}
 
 
 def page() -> str:
-    """The template with each part's table in its place."""
+    """The template with each part's table in its place; a part that was not measured is said to be missing."""
     kept = json.loads(RESULTS.read_text(encoding="utf-8"))
-    missing = [name for name in (*SECTIONS, "networks", "controls") if name not in kept]
-    if missing:
-        raise SystemExit(f"Not measured yet: python benchmarks/rule.py {' '.join(missing)}")
-    draw(kept, FIGURE)
-    text = (HERE / "rule_page.in.md").read_text(encoding="utf-8").replace("{{ summary }}", summary(kept))
-    inside = networks(kept["networks"]["rows"], kept["controls"]["rows"])
-    seconds = kept["networks"]["seconds"] + kept["controls"]["seconds"]
-    text = text.replace("{{ networks }}", f"{inside}\n\n*Measured in {seconds} s.*")
+    text = (HERE / "rule_page.in.md").read_text(encoding="utf-8")
     for name, section in SECTIONS.items():
-        shown = f"{section(kept[name]['rows'])}\n\n*Measured in {kept[name]['seconds']} s.*"
+        shown = f"*Not measured with this version yet: `python benchmarks/rule.py {name}`.*"
+        if name in kept:
+            shown = f"{section(kept[name]['rows'])}\n\n*`python benchmarks/rule.py {name}`.*"
         text = text.replace("{{ " + name + " }}", shown)
-    return text
+    rows = [json.loads(line) for line in REAL.read_text(encoding="utf-8").splitlines()]
+    seeds = sorted({row["seed"] for row in rows})
+    made = f"*`python benchmarks/rule_real.py {seeds[0]} {seeds[-1]}`.*"
+    return text.replace("{{ real }}", f"{real(rows)}\n\n{made}")
 
 
 if __name__ == "__main__":

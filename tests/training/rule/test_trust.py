@@ -178,6 +178,26 @@ def test_a_stack_without_a_grid_point_ends_with_the_best_free_numbers() -> None:
     assert deployed(net, draw) <= 2 * held + 1e-10
 
 
+# -- 6: gains and biases ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("gain", "bias"), [(-1.7, 1.3), (2.0, 20.0)])
+@pytest.mark.parametrize("low", [1.0, -2.0])
+def test_a_linear_layer_directly_above_is_solved(gain: float, bias: float, low: float) -> None:
+    model = Gained(7)
+    draw = batches(lambda x: gain * first_times_second(x) + bias, 4, low, 2.0, 128)
+    train(model, draw, 250, base=lambda p: torch.optim.Adam(p, 1e-2))
+    assert model.unit.W.tolist() == [[1, 1, 0, 0]]
+    assert deployed(model, draw) < 1e-8
+
+
+def test_a_power_that_is_no_grid_point_is_not_taken_for_one() -> None:
+    model = Gained(7)
+    draw = batches(lambda x: 3 * x[:, :1] ** 0.5 + 1, 4, 1.0, 4.0, 128)
+    train(model, draw, 250, base=lambda p: torch.optim.Adam(p, 1e-2))
+    assert not model.unit.on_grid()
+
+
 # -- 8: never worse than the base optimiser alone --------------------------------------------------------------------
 
 

@@ -13,7 +13,7 @@ BLOCKS = re.findall(r"```python\n(.*?)```(?:\n\n```\n(.*?)```)?", TUTORIAL, re.S
 
 
 def test_code_blocks_print_what_the_tutorial_says() -> None:
-    assert len(BLOCKS) == TUTORIAL.count("```python") == 4
+    assert len(BLOCKS) == TUTORIAL.count("```python") == 5
     names: dict[str, object] = {}
     for code, expected in BLOCKS:
         output = io.StringIO()

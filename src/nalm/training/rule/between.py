@@ -18,10 +18,10 @@ from torch import Tensor
 from nalm.core.weight import nearest
 from nalm.training.rule.batch import Batch
 from nalm.training.rule.evidence import Evidence
-from nalm.training.rule.graph import Place, Position
+from nalm.training.rule.graph import Line, Place, Position
 from nalm.training.rule.mode import Seen, Standing, share
 from nalm.training.rule.progress import Progress
-from nalm.training.rule.regression import Regression, View
+from nalm.training.rule.regression import Regression, View, solve
 from nalm.training.rule.ruled import Ruled
 from nalm.training.rule.settings import Settings
 from nalm.training.rule.state import State
@@ -53,6 +53,14 @@ class Shares(NamedTuple):
     goal: Tensor
 
 
+class Solved(NamedTuple):
+    """What a linear layer shall hold."""
+
+    line: Line
+    gain: float
+    bias: float
+
+
 @dataclass
 class Rows(State):
     """What the rule does with each row `(*runs, out)`.
@@ -62,20 +70,24 @@ class Rows(State):
         owned: rows that are the rule's.
         arrived: those of them that are on the grid.
         streak: how many looks in a row doubted their grid point.
+        mirrored: how many looks in a row its reciprocal explained more.
         refused: a grid point that made the loss worse `(*runs, out, in)`; at first none, which is NaN.
         before: level of the loss before a grid point was approached `(*runs,)`.
         unexplained: share of the implied target's variance that what the row holds leaves.
         sums: running averages behind the correlations of small batches, of three candidates.
+        line: running averages behind the gain and bias of a linear layer directly above.
     """
 
     held: Tensor
     owned: Tensor
     arrived: Tensor
     streak: Tensor
+    mirrored: Tensor
     refused: Tensor
     before: Tensor
     unexplained: Tensor
     sums: Tensor | None = None
+    line: Tensor | None = None
 
     @classmethod
     def of(cls, ruled: Ruled) -> Self:
@@ -84,7 +96,8 @@ class Rows(State):
         rows = torch.zeros_like(held[..., 0], dtype=torch.bool)
         before = torch.zeros_like(held[..., 0, 0])
         nothing = torch.full_like(held, torch.nan)
-        return cls(held, rows, rows, rows.to(torch.int64), nothing, before, torch.ones_like(held[..., 0]))
+        none = rows.to(torch.int64)
+        return cls(held, rows, rows, none, none, nothing, before, torch.ones_like(held[..., 0]))
 
 
 @final
@@ -102,6 +115,7 @@ class Between:
         self.rows = Rows.of(ruled)
         self.progress = Progress.of(self.rows.before)
         self.quiet = 0  # looks in which nothing changed
+        self._solved: Solved | None = None
 
     def due(self, step: int) -> bool:
         """Every step while something happens."""
@@ -122,7 +136,7 @@ class Between:
         given_up = (left.goal - least) / (1 - least).clamp(min=1e-12)
         known = least <= s.informative
         rigid = self._rigid(evidence)
-        far = rigid & (left.goal > s.decisive * least + RIGID_FLOOR)
+        far = rigid & (left.goal > s.decisive * torch.minimum(least, self._bendable(evidence, goal)) + RIGID_FLOOR)
         turned = self._turned(evidence, goal, rigid & known & (given_up < s.explains), left.goal)
         streak = torch.where(rows.arrived & (~known | far | (given_up > s.doubts)), rows.streak + 1, 0)
         arrived = rows.arrived & (streak < s.patience) & ~self._spoilt(ok).unsqueeze(-1)
@@ -148,6 +162,31 @@ class Between:
         )
         self.quiet = 0 if changed else self.quiet + 1
         self.free.learn(self.ruled, view, ok, s)
+        through_zero = bool((evidence.x < 0).any() & (evidence.x > 0).any())
+        self._solve_line(seen[0].line, evidence, rigid & (self.rows.arrived | (~known & through_zero)))
+
+    def _solve_line(self, line: Line | None, evidence: Evidence, solvable: Tensor) -> None:
+        """The gain and bias of a linear layer directly above are a regression: solve it.
+
+        On the grid that ends the training of all three. A unit about which nothing is known yet gets the mean out of
+        the way: through zero, a product's logarithm can be read only without a bias.
+        """
+        self._solved = None
+        if line is None or not bool(solvable.all()):
+            self.rows.line = None
+            return
+        arrived = bool(self.rows.arrived.all())
+        y = self.ruled.form.exact(self.rows.held, evidence.x) if arrived else evidence.y
+        target = float(line.gain) * evidence.implied + float(line.bias)
+        h = evidence.curvature
+        batch = _moments(target, y, h / h.sum(-1, keepdim=True).clamp(min=1e-300))
+        memory = self.settings.memory
+        self.rows.line = batch if self.rows.line is None else memory * self.rows.line + (1 - memory) * batch
+        mean_target, mean, _, square, _ = self.rows.line.flatten().tolist()
+        variance = square - mean * mean
+        if variance > RIGID_FLOOR**2 * square:  # else all outputs are alike, and any gain will do
+            gain = float(_covariance(self.rows.line)) / variance
+            self._solved = Solved(line, gain, mean_target - gain * mean)
 
     def _rigid(self, evidence: Evidence) -> Tensor:
         """Rows `(*runs, out)` whose neighbours absorb a gain and a bias and no more, so that a grid point has to be as
@@ -156,6 +195,24 @@ class Between:
             return torch.zeros_like(self.rows.arrived)
         h = evidence.curvature
         return h.std(-1) < ALIKE * h.mean(-1)
+
+    def _bendable(self, evidence: Evidence, goal: Tensor) -> Tensor:
+        """The share that is left if a grid point's exponents may move a little, with any gain and bias `(*runs, out)`.
+
+        Layers that have made up for a wrong grid point imply targets that agree with it; what its own slopes explain of
+        the rest tells.
+        """
+        x, target = evidence.x, evidence.implied.unsqueeze(-1)
+        y = self.ruled.form.exact(goal, x).unsqueeze(-2)
+        design = torch.cat([self.ruled.form.slopes(goal, x), y, torch.ones_like(y)], -2).nan_to_num(0.0, 0.0, 0.0)
+        h = evidence.curvature
+        weight = (h / h.sum(-1, keepdim=True).clamp(min=1e-300)).unsqueeze(-2)
+        right = (weight * design) @ target
+        explained = right.mT @ solve((weight * design) @ design.mT, right, self.settings.damping)
+        mean = weight @ target
+        variance = weight @ target.square() - mean.square()
+        left = 1 - (explained - mean.square()) / variance.clamp(min=1e-300)
+        return left[..., 0, 0].clamp(0.0, 1.0)
 
     def _turned(self, evidence: Evidence, goal: Tensor, asked: Tensor, left: Tensor) -> Tensor:
         """Rows whose reciprocal explains far more: a gain of the wrong sign has led them to the wrong side of zero.
@@ -167,7 +224,10 @@ class Between:
         h = evidence.curvature
         weight = h / h.sum(-1, keepdim=True).clamp(min=1e-300)
         moments = _moments(evidence.implied, self.ruled.form.exact(-goal, evidence.x).unsqueeze(0), weight)
-        return asked & (self.settings.decisive * _unexplained(moments)[0] < left)
+        other = _unexplained(moments)[0]
+        streak = torch.where(asked & (other < left), self.rows.mirrored + 1, 0)
+        self.rows.mirrored = streak
+        return asked & ((self.settings.decisive * other < left) | (streak >= self.settings.patience))
 
     def _spoilt(self, ok: Tensor) -> Tensor:
         """Runs `(*runs,)` whose loss stays above what it was before the grid; their grid points are not tried again."""
@@ -218,11 +278,15 @@ class Between:
     def write(self) -> None:
         """Rows that are the rule's; others are the base optimiser's."""
         self.ruled.write(self.rows.held, self.rows.owned)
+        if self._solved is not None:
+            self._solved.line.gain.fill_(self._solved.gain)
+            self._solved.line.bias.fill_(self._solved.bias)
+            self._solved = None
 
     def standings(self) -> list[Standing]:
         """How it stands."""
         rows = self.rows
-        left = float(rows.unexplained.clamp(max=1).mean())
+        left = None if self.hopeless else float(rows.unexplained.clamp(max=1).mean())
         return [Standing(self.ruled, self.position, share(rows.arrived), share(rows.owned & ~rows.arrived), left)]
 
     def saved(self) -> dict[str, Any]:

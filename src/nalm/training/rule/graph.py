@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from typing import Any, NamedTuple
 
 from torch import Tensor, nn
 
@@ -108,6 +108,27 @@ def _leading_to(root: Node, goals: Collection[Node]) -> set[Node]:
                 found.add(parent)
                 waiting.append(parent)
     return found - set(goals)
+
+
+class Line(NamedTuple):
+    """The parameters of a linear layer with one input and one output: a gain and a bias."""
+
+    gain: nn.Parameter
+    bias: nn.Parameter
+
+
+def line_above(one: Watched, output: Tensor) -> Line | None:
+    """The linear layer directly above a unit with one output, if all above that is the network's output."""
+    goals = {_node(use.y) for use in one.uses}
+    mixing = [node for node in _leading_to(_node(output), goals) if not _is_layout(node)]
+    if len(goals) != 1 or len(mixing) != 1 or type(mixing[0]).__name__ != "AddmmBackward0":
+        return None
+    bias, _, turned = (child for child, _ in mixing[0].next_functions)
+    gain = turned.next_functions[0][0] if turned is not None and turned.next_functions else turned
+    weight, constant = (getattr(leaf, "variable", None) for leaf in (gain, bias))
+    if not isinstance(weight, nn.Parameter) or not isinstance(constant, nn.Parameter):
+        return None
+    return Line(weight, constant) if weight.numel() == constant.numel() == 1 else None
 
 
 def feeds(lower: Watched, upper: Watched, same: Callable[[Tensor, Tensor], bool]) -> bool:

@@ -10,18 +10,23 @@ from torch import Tensor
 
 from nalm.training.rule.batch import Batch
 from nalm.training.rule.evidence import Evidence
-from nalm.training.rule.graph import Position
+from nalm.training.rule.graph import Line, Position
 from nalm.training.rule.ruled import Ruled
 from nalm.training.rule.watch import Watched
 
 
 @dataclass(frozen=True)
 class Seen:
-    """A unit in the plain pass; a stack has passes of its own for its evidence."""
+    """A unit in the plain pass; a stack has passes of its own for its evidence.
+
+    Attributes:
+        line: a linear layer directly above it that is the network's output, with one input and one output.
+    """
 
     ruled: Ruled
     watched: Watched
     evidence: Evidence | None
+    line: Line | None = None
 
 
 @dataclass(frozen=True)

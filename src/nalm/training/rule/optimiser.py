@@ -18,7 +18,7 @@ from nalm.training.rule.batch import Batch, Pass
 from nalm.training.rule.between import Between
 from nalm.training.rule.curvature import loss_probes
 from nalm.training.rule.evidence import Evidence, gather
-from nalm.training.rule.graph import Place, Position, places
+from nalm.training.rule.graph import Line, Place, Position, line_above, places
 from nalm.training.rule.mode import Mode, Seen
 from nalm.training.rule.report import Report
 from nalm.training.rule.ruled import Ruled, ruled
@@ -81,6 +81,7 @@ class LocalGaussNewton(torch.optim.Optimizer):
         """Forget everything: begin from the weights the units hold."""
         self.modes: list[Mode] | None = None  # until the units have been seen at work
         self._places: dict[Ruled, Place] = {}
+        self._lines: list[Line | None] | None = None
         self._active = [one for one in self.units if one.trainable]
         self._written: list[Tensor] | None = None
 
@@ -168,6 +169,8 @@ class LocalGaussNewton(torch.optim.Optimizer):
 
     def _place(self, watched: Sequence[Watched], output: Tensor) -> None:
         """Ask the graph where each unit sits, once."""
+        if self._lines is None:
+            self._lines = [line_above(one, output) if not self.runs else None for one in watched]
         if self.modes is not None:
             return
         own = {p for one in self._active for p in one.unit.parameters(recurse=False)}
@@ -198,12 +201,16 @@ class LocalGaussNewton(torch.optim.Optimizer):
             with further(), torch.no_grad(), watching(stand_ins):
                 return closure()[1]
 
+        assert self._lines is not None
         plain = complete(plain.output, plain.loss)
         evidence: list[Evidence | None] = [None] * len(watched)
         if any(mode.position is not Position.STACK for mode in learning):
             evidence = gather(watched, plain.output, plain.probes, plain.loss.sum())
         batch = Batch(plain, plain.finite, again, loss_with, partial(loss_with, []))
-        seen = {id(one.unit): Seen(one, w, e) for one, w, e in zip(self._active, watched, evidence, strict=True)}
+        seen = {
+            id(one.unit): Seen(one, w, e, self._lines[i])
+            for i, (one, w, e) in enumerate(zip(self._active, watched, evidence, strict=True))
+        }
         with torch.no_grad():
             for mode in learning:
                 mode.learn([seen[id(one.unit)] for one in mode.units], batch)
