@@ -3,7 +3,7 @@
     python benchmarks/approximation.py [--effort quick] [--only NAME ...]
 
 Half of the rows are given, half are predicted. pyoperon takes part if it is installed (`pip install
-'nalm[baselines]'`), with as much processor time as `ArithmeticRegressor` took, at least one second. `friedman2` and
+'nalm[baselines]'`), with as much time as `ArithmeticRegressor` took, at least one second. `friedman2` and
 `wine` were looked at only after the settings of the approximation had been fixed on the others.
 """
 
@@ -63,7 +63,8 @@ def operon(seconds: float) -> Any:
 
     return SymbolicRegressor(
         allowed_symbols="add,sub,mul,aq,sin,cos,exp,log,sqrt,constant,variable",
-        n_threads=1, time_limit=max(1, round(seconds)), max_evaluations=10**9, generations=10**6, random_state=0,
+        n_threads=1, max_time=max(1, round(seconds)), max_evaluations=10**9, generations=10**6, optimizer_iterations=5,
+        random_state=0,
     )  # fmt: skip
 
 
@@ -77,9 +78,9 @@ def main() -> None:
     for name in options.only:
         X, y = TABLES[name](0)
         given, asked, target, truth = train_test_split(X, y, test_size=0.5, random_state=0)
-        began = time.process_time()
+        began, used = time.perf_counter(), time.process_time()
         model = ArithmeticRegressor(effort=options.effort).fit(given, target)
-        seconds = time.process_time() - began
+        seconds, processor = time.perf_counter() - began, time.process_time() - used
         row = {
             "table": name,
             "rows": len(given),
@@ -87,7 +88,8 @@ def main() -> None:
             "linear": r2_score(truth, LinearRegression().fit(given, target).predict(asked)),
             "ridge_cubic": r2_score(truth, ridge().fit(given, target).predict(asked)),
             "nalm": r2_score(truth, model.predict(asked)),
-            "processor_seconds": seconds,
+            "seconds": seconds,
+            "processor_seconds": processor,
             "formula": str(model.expression_),
         }
         if not options.without_operon:

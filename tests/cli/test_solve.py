@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import io
 import json
 import math
 import os
@@ -50,6 +51,27 @@ def test_as_json(tmp_path: Path) -> None:
 
 def test_names_the_error(tmp_path: Path) -> None:
     assert "no column 'z'" in fails("solve", written(tmp_path), "--target", "z")
+
+
+def test_units_and_columns(tmp_path: Path) -> None:
+    pytest.importorskip("pint")
+    units = "mass (kg)=kg,lambda=m,t=s,y=newton"
+    output = works("solve", written(tmp_path), "--target", "y", "--units", units, "--effort", "quick")
+    assert "exact" in output
+    assert "name=unit" in fails("solve", written(tmp_path), "--target", "y", "--units", "t")
+    assert "no column 'z'" in fails("solve", written(tmp_path), "--target", "y", "--drop", "z")
+
+
+def test_four_rows_get_a_sentence(tmp_path: Path) -> None:
+    file = tmp_path / "balmer.csv"
+    file.write_text("n,wavelength\n3,656.3\n4,486.1\n5,434.0\n6,410.2\n", encoding="utf-8")
+    assert "4 rows are too few" in fails("solve", file, "--target", "wavelength")
+
+
+def test_reads_standard_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = io.TextIOWrapper(io.BytesIO(written(tmp_path).read_bytes()))
+    monkeypatch.setattr("sys.stdin", text)
+    assert "y = lambda*mass (kg)/t**2" in works("solve", "-", "--target", "y")
 
 
 def test_writes_onnx(tmp_path: Path) -> None:

@@ -111,3 +111,20 @@ def test_weights_are_checked(weights):
     X = table(20)
     with pytest.raises(ValueError, match=r"weight"):
         solve(X, X[:, 0], weights=weights)
+
+
+def test_a_few_wrong_rows_are_named_and_the_law_is_shown():
+    X = table(200)
+    y = X[:, 0] * X[:, 1] / X[:, 2]
+    y[[3, 50, 120, 199]] *= [1.5, 0.2, 3.0, -1.0]
+    solution = solve(X, y, effort="quick")
+    assert solution.status is Status.AMBIGUOUS
+    assert str(solution.expression) == "x0*x1/x2"
+    assert "4 of 200 rows contradict the formula: 3, 50, 120, 199" in solution.evidence.notes
+
+
+def test_many_wrong_rows_leave_no_law():
+    X = table(200)
+    y = X[:, 0] * X[:, 1] / X[:, 2]
+    y[:30] *= np.linspace(1.5, 3, 30)
+    assert solve(X, y, effort="quick").status not in (Status.EXACT, Status.REAL, Status.AMBIGUOUS)

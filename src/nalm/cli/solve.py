@@ -28,6 +28,7 @@ def solve(
     ] = True,
     noise: Annotated[float | None, typer.Option(help="Relative noise of the target; leave out if unknown.")] = None,
     effort: Annotated[str, typer.Option(help="quick, normal or high.")] = "normal",
+    units: Annotated[str, typer.Option(help="Physical units of columns, as in m=kg,r=m,F=newton.")] = "",
     max_seconds: Annotated[float | None, typer.Option(min=0.0, help="Stop the search after so long.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON only.")] = False,
     export: Annotated[
@@ -55,6 +56,7 @@ def solve(
             names=table.names,
             noise=noise,
             effort=effort,
+            units=_units(units, target),
             max_seconds=max_seconds,
             report=lambda shape: status.update(styled(f"trying: {shape}", "")),
         )
@@ -78,6 +80,19 @@ def _listed(names: str) -> list[str]:
     ['a', 'b', 'c']
     """
     return [name.strip() for name in names.split(",") if name.strip()]
+
+
+def _units(pairs: str, target: str) -> dict[str, str]:
+    """
+    >>> _units("m=kg, F=newton", "F")
+    {'m': 'kg', 'y': 'newton'}
+    """
+    from nalm.solver.data.dimensions import TARGET
+
+    split = [pair.partition("=") for pair in _listed(pairs)]
+    if wrong := [name for name, equals, _ in split if not equals]:
+        raise ValueError(f"--units takes name=unit, separated by commas; got {', '.join(map(repr, wrong))}")
+    return {TARGET if name.strip() == target else name.strip(): unit.strip() for name, _, unit in split}
 
 
 def _print(solution: Solution, target: str, written: list[Path]) -> None:

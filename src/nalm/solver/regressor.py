@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Self
 
@@ -34,6 +34,7 @@ class ArithmeticRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         noise: relative noise of y, if known.
         effort: "quick", "normal" or "high".
         strict: raise instead of predicting with an approximation.
+        functions, units: as in `nalm.solve`.
         max_seconds: each target's search ends after so long with the best it has.
         verbose: show on the error stream what is being tried.
         random_state: the same number gives the same answer.
@@ -53,6 +54,8 @@ class ArithmeticRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         noise: float | None = None,
         effort: str = "normal",
         strict: bool = False,
+        functions: Iterable[str] | None = None,
+        units: Mapping[str, str] | None = None,
         max_seconds: float | None = None,
         verbose: bool = False,
         random_state: int = 0,
@@ -60,6 +63,8 @@ class ArithmeticRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.noise = noise
         self.effort = effort
         self.strict = strict
+        self.functions = functions
+        self.units = units
         self.max_seconds = max_seconds
         self.verbose = verbose
         self.random_state = random_state
@@ -84,6 +89,7 @@ class ArithmeticRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             self._solutions = [
                 solve(
                     table, column, names=names, noise=self.noise, effort=self.effort, weights=sample_weight,
+                    functions=self.functions, units=self.units,
                     max_seconds=self.max_seconds, seed=int(self.random_state or 0), report=report,
                 )
                 for column in columns.T

@@ -255,10 +255,18 @@ class Settings:
     """Rows judged at a time, 40 MB for a hundred columns."""
     most_outliers: float = 0.05
     """Share of the rows that may contradict a formula which is still shown as one that fits the others."""
+    outlier_rows: int = 12
+    """Rows drawn to look for a law among outliers: of 5 % wrong rows, twelve hold none in every second draw."""
+    rows_per_column: int = 3
+    """The same for each column, so that closed forms are overdetermined."""
+    outlier_draws: int = 8
+    """Draws: all of them meet a wrong row once in 140."""
     listed_rows: int = 8
     """Rows named in a sentence."""
     search_share: float = 0.7
     """Share of the time limit for the search; the rest is for judging all rows and for approximations."""
+    outlier_share: float = 0.3
+    """Share of what is then left for a look at outliers."""
 
     # When there is no law: sparse sums, and the front of approximations.
     fewest_held_out: int = 20

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import cache
@@ -14,9 +14,11 @@ from threadpoolctl import ThreadpoolController
 
 from nalm.solver.clock import Stopwatch
 from nalm.solver.data.columns import column_names, set_aside
+from nalm.solver.data.dimensions import dimensions
 from nalm.solver.data.problem import checked
 from nalm.solver.data.rows import gathered
 from nalm.solver.formula.functions import named
+from nalm.solver.outliers import without_outliers
 from nalm.solver.search import searched_within
 from nalm.solver.settings import SETTINGS
 from nalm.solver.shapes.catalogue import EFFORTS
@@ -34,6 +36,7 @@ def solve(
     like: Any = None,
     functions: Iterable[str] | None = None,
     weights: Any = None,
+    units: Mapping[str, str] | None = None,
     max_seconds: float | None = None,
     seed: int = 0,
     report: Callable[[str], None] = lambda _: None,
@@ -50,6 +53,8 @@ def solve(
         functions: the elementary functions a formula may hold, by name ("sin", "exp", ...); None for all of them, ()
             for arithmetic alone, which is always tried first.
         weights: how much each row counts in an approximation, at least 0; a law holds at every row of positive weight.
+        units: physical units of columns by name, and of the target as "y" (`{"m": "kg", "y": "newton"}`); formulas that
+            do not balance are not claimed.
         max_seconds: the search ends after so long with the best it has; None for no limit.
         seed: the same seed gives the same answer.
         report: called with the name of each shape as it is tried.
@@ -67,6 +72,7 @@ def solve(
         raise ValueError(f"effort must be one of {', '.join(EFFORTS)}; got {effort!r}")
     table = checked(X, y, noise=noise, seed=seed)
     labels = column_names(X, names, table.columns)
+    table = replace(table, dimensions=dimensions(units, labels))
     with one_thread(), np.errstate(all="ignore"):
         if like is not None:
             notes: list[str] = []
@@ -79,9 +85,12 @@ def solve(
             limit = clock.left(SETTINGS.search_share)
             finding = searched_within(limit, problem, reach, noise is not None, report)
             finding = everywhere(finding, rows.every, columns)
+            finding = without_outliers(finding, clock.left(SETTINGS.outlier_share))
             finding = approximated(finding, rows.weights, clock.left()).over(columns)
             unit, why = stack_of(finding.verdict, table.columns)
     chosen, notes = finding.verdict.candidate, [*notes, *finding.verdict.reasons, *why]
+    if table.dimensions is not None:
+        notes += table.dimensions.said(chosen.formula)
     used = finding.problem
     evidence = Evidence(chosen.backward_error, table.rows, used.noise, chosen.constants, tuple(notes), used.additive)
     return Solution(finding.verdict, evidence, tuple(labels), finding.tried, unit, time.perf_counter() - began)

@@ -43,4 +43,5 @@ def set_aside(problem: Problem, names: Sequence[str]) -> tuple[Problem, list[int
             notes.append(f"column {names[i]} equals {names[same]}, so only {names[same]} was used")
         else:
             kept.append(i)
-    return replace(problem, X=np.ascontiguousarray(problem.X[:, kept])), kept, notes
+    units = problem.dimensions and problem.dimensions.of_columns(kept)
+    return replace(problem, X=np.ascontiguousarray(problem.X[:, kept]), dimensions=units), kept, notes

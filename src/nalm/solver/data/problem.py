@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from nalm.solver.data.digits import exact_settings, full
+from nalm.solver.data.dimensions import Dimensions
 from nalm.solver.formula.algebra import Formula
 from nalm.solver.formula.calculus import Array, evaluate, gradients
 from nalm.solver.settings import SETTINGS
@@ -22,7 +23,7 @@ class Problem:
     `noise` is relative to each target, `additive` a standard deviation in the unit of the target, the same for all.
 
     `printed`, `(n, d + 1)`, is half a unit of the last printed digit of every input and of the target, where a table
-    holds fewer digits than float32 does.
+    holds fewer digits than float32 does. `dimensions` are the physical units of inputs and target, if given.
     """
 
     X: Array
@@ -31,6 +32,7 @@ class Problem:
     seed: int = 0
     printed: Array | None = None
     additive: float = 0.0
+    dimensions: Dimensions | None = None
 
     @property
     def noisy(self) -> bool:
@@ -121,6 +123,10 @@ class Problem:
             scale = np.max(np.abs(self.y)) or 1.0
             ratio = np.sqrt(np.mean((difference / scale) ** 2) / np.mean((self.y / scale) ** 2))
         return float(ratio) if np.isfinite(ratio) else float("inf")
+
+    def balances(self, formula: Formula) -> bool:
+        """May the formula have the dimension of the target? Always, where no units are given."""
+        return self.dimensions is None or self.dimensions.balance(formula)
 
     def of_target(self, y: Array) -> Problem:
         """The same inputs with another target."""

@@ -38,7 +38,16 @@ def everywhere(finding: Finding, table: Problem, columns: Sequence[int]) -> Find
     if fits and not wrong:
         return finding
     few = 0 < len(wrong) <= SETTINGS.most_outliers * table.rows
-    listed = ", ".join(map(str, wrong[: SETTINGS.listed_rows])) + (" ..." if len(wrong) > SETTINGS.listed_rows else "")
-    why = f"{len(wrong)} of {table.rows} rows contradict the formula: {listed}" if wrong else "the errors are too large"
+    why = contradicted(wrong, table.rows) if wrong else "over all rows the errors are too large"
     status = Status.AMBIGUOUS if few else Status.NONE
     return replace(finding, verdict=Verdict(verdict.candidate, status, (why, *verdict.reasons)))
+
+
+def contradicted(wrong: Sequence[int], rows: int) -> str:
+    """A sentence that names the rows.
+
+    >>> contradicted([3, 17], 200)
+    '2 of 200 rows contradict the formula: 3, 17'
+    """
+    listed = ", ".join(map(str, wrong[: SETTINGS.listed_rows])) + (" ..." if len(wrong) > SETTINGS.listed_rows else "")
+    return f"{len(wrong)} of {rows} rows contradict the formula: {listed}"

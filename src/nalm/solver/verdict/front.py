@@ -108,7 +108,7 @@ def _tried(finding: Finding) -> list[Entry]:
     for verdict in sorted(finding.tried, key=lambda v: v.candidate.relative_error)[: SETTINGS.tried_on_front]:
         candidate = verdict.candidate
         numbers = len(real_constants(candidate.formula))
-        if numbers <= most and defined_between(candidate.formula, low, high):
+        if numbers <= most and defined_between(candidate.formula, low, high) and problem.balances(candidate.formula):
             optimism = (problem.rows + numbers) / (problem.rows - numbers)  # what fitting has taken off the error
             squares = optimism * (evaluate(candidate.formula, problem.X) - problem.y) ** 2
             entries.append(Entry(candidate.formula, candidate.shape, squares))

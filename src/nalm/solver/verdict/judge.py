@@ -101,7 +101,12 @@ def _level(problem: Problem) -> float:
 
 
 def _claimed(problem: Problem, formula: Formula, shape: str, spread: Array | None = None) -> Verdict:
-    """The claim that a formula which holds allows: exact or real, or only ambiguous if the data leave a doubt."""
+    """The claim that a formula which holds allows: exact or real, or only ambiguous if the data leave a doubt.
+
+    A formula whose physical units do not balance is no law, however well it fits.
+    """
+    if not problem.balances(formula):
+        return unclaimed(problem, formula, shape, spread)
     candidate = _measured(problem, formula, shape, spread)
     if doubts := doubt(problem, formula):
         return Verdict(candidate, Status.AMBIGUOUS, (doubts,))

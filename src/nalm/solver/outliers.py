@@ -1,0 +1,55 @@
+"""Tables with a few wrong rows: a law that a handful of rows show, and nearly all others agree with.
+
+Least squares is spoiled by one wrong row, but a few rows drawn at random are probably all right. What they show is
+asked of all rows; those that contradict it are named.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from nalm.solver.clock import OutOfTime, time_limit
+from nalm.solver.search import climb
+from nalm.solver.settings import SETTINGS
+from nalm.solver.shapes.catalogue import EFFORTS, SHAPES
+from nalm.solver.shapes.shape import Cost, Scope
+from nalm.solver.verdict.candidate import Finding, Status, Verdict
+from nalm.solver.verdict.everywhere import contradicted
+from nalm.solver.verdict.judge import judge
+
+
+def without_outliers(finding: Finding, seconds: float | None) -> Finding:
+    """The finding, or one of a law at all but a few rows; it is called ambiguous, and the rows are named."""
+    problem = finding.problem
+    few = max(SETTINGS.outlier_rows, SETTINGS.rows_per_column * problem.columns)
+    if finding.verdict.status is not Status.NONE or 2 * few > problem.rows or not problem.columns:
+        return finding
+    rng = np.random.default_rng(problem.seed)
+    shapes = [shape for shape in SHAPES if shape.cost is Cost.CLOSED_FORM]
+    try:
+        with time_limit(seconds):
+            for _ in range(SETTINGS.outlier_draws):
+                drawn = problem.of_rows(rng.choice(problem.rows, size=few, replace=False))
+                for verdict in climb(Scope(drawn, EFFORTS["quick"]), shapes):
+                    if verdict.status is not Status.NONE and (law := _at_most_rows(finding, verdict)) is not None:
+                        return law
+    except OutOfTime:
+        pass
+    return finding
+
+
+def _at_most_rows(finding: Finding, shown: Verdict) -> Finding | None:
+    """The law without the rows that contradict it, if those are few and the others prove it."""
+    problem = finding.problem
+    errors = np.abs(problem.errors(shown.candidate.formula))
+    right = errors < problem.limit
+    wrong = np.nonzero(~right)[0]
+    if not 0 < len(wrong) <= SETTINGS.most_outliers * problem.rows:
+        return None
+    verdict = judge(problem.of_rows(right), shown.candidate.formula, shown.candidate.shape)
+    if not verdict.found:
+        return None
+    why = contradicted([int(i) for i in wrong], problem.rows)
+    return replace(finding, verdict=Verdict(verdict.candidate, Status.AMBIGUOUS, (why, *verdict.reasons)))
