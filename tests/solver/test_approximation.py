@@ -25,6 +25,7 @@ def test_a_table_without_a_law_is_predicted_as_well_as_its_noise_allows():
     reported = solution.chosen.relative_error * np.sqrt(np.mean(y**2))
     assert reported == pytest.approx(np.sqrt(np.mean(errors**2)), rel=0.15)
     assert "not fitted to" in solution.evidence.notes[0]
+    assert f"error {solution.chosen.relative_error:.2g} of the target's size" in str(solution)
 
 
 def test_no_entry_of_the_front_is_beaten_by_a_shorter_one():

@@ -96,13 +96,12 @@ def _units(pairs: str, target: str) -> dict[str, str]:
 
 
 def _print(solution: Solution, target: str, written: list[Path]) -> None:
+    from nalm.solver.verdict.candidate import Status
+
     out.say(f"{target} = {solution.expression}", "bold")
     evidence = solution.evidence
-    out.say(
-        f"{solution.status}; backward error {evidence.backward_error:.2g}, {evidence.samples} rows, "
-        f"{solution.seconds:.2f} s"
-    )
-    for constant in evidence.constants:
+    out.say(f"{solution.status}; {solution.accuracy}, {evidence.samples} rows, {solution.seconds:.2f} s")
+    for constant in evidence.constants if solution.status is not Status.APPROXIMATION else ():
         out.say(f"constant {constant.value:.8g} ± {constant.deviation:.1g}")
     for note in evidence.notes:
         out.say(f"note: {note}")

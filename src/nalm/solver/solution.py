@@ -67,6 +67,13 @@ class Solution:
         return self.status is Status.EXACT
 
     @property
+    def accuracy(self) -> str:
+        """How well the formula agrees, in the measure that fits its status."""
+        if self.status is Status.APPROXIMATION:
+            return f"error {self.chosen.relative_error:.2g} of the target's size at rows held out"
+        return f"backward error {self.evidence.backward_error:.2g}"
+
+    @property
     def expression(self) -> Expression:
         """The formula as the same object that `nalm.read` gives."""
         return expression_of(self.chosen, self.names, self.unit)
@@ -114,7 +121,7 @@ class Solution:
         return evaluate(self.at(index).formula, np.asarray(X, dtype=np.float64))
 
     def __str__(self) -> str:
-        head = f"{self.expression}   [{self.status}, backward error {self.evidence.backward_error:.2g}]"
+        head = f"{self.expression}   [{self.status}, {self.accuracy}]"
         return "\n".join([head, *(f"  note: {note}" for note in self.evidence.notes)])
 
     def _repr_latex_(self) -> str:
