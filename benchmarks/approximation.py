@@ -90,6 +90,7 @@ def main() -> None:
             "nalm": r2_score(truth, model.predict(asked)),
             "seconds": seconds,
             "processor_seconds": processor,
+            "status": str(model.solution_.status),
             "formula": str(model.expression_),
         }
         if not options.without_operon:

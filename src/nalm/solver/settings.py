@@ -277,8 +277,9 @@ class Settings:
     """Parts of the rows, each held out once; the usual number."""
     longest_sum: int = 30
     """Terms: on the tables of `benchmarks/approximation.py` no sum longer than 25 was chosen."""
-    chance_terms: int = 5
-    """Terms that explain no more than the best of as many random ones would, after which no more are chosen."""
+    chance_terms: int = 10
+    """Terms that explain no more than the best of as many random ones would, after which no more are chosen: some are
+    needed to see that others are (after five, `wave` loses x^5)."""
     rows_per_summand: int = 5
     """Rows for each term of the longest sum that is looked at."""
     rows_per_number: int = 20
