@@ -3,8 +3,8 @@
     python benchmarks/approximation.py [--effort quick] [--only NAME ...]
 
 Half of the rows are given, half are predicted. pyoperon takes part if it is installed (`pip install
-'nalm[baselines]'`), with as much time as `ArithmeticRegressor` took, at least one second. `friedman2` and
-`wine` were looked at only after the settings of the approximation had been fixed on the others.
+'nalm[baselines]'`), with as much time as `ArithmeticRegressor` took, at least one second. No setting of the
+approximation was chosen by `friedman2` or `wine`.
 """
 
 from __future__ import annotations
