@@ -212,3 +212,65 @@ def draw_lines(panels: Mapping[str, Mapping[str, Mapping[float, float]]], xlabel
         handles, labels = axes_list[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside upper center", ncols=len(labels), frameon=False)
         return figure
+
+
+def draw_weight_ways(ways: Mapping[str, Sequence[NDArray[np.float64]]]) -> Figure:
+    """The way of two weights in training, one panel per label: from a ring to a dot, one line `(evaluations, 2)` per
+    run. The product is at (1, 1)."""
+    with _style():
+        figure, panels = _figure(1, len(ways), 1.7)
+        for axes, (label, runs) in zip(panels, ways.items(), strict=True):
+            for number, way in enumerate(runs):
+                colour = COLOURS[number % len(COLOURS)]
+                axes.plot(way[:, 0], way[:, 1], color=colour, lw=0.9)
+                axes.plot(*way[0], "o", color=colour, ms=4, mfc="none")
+                axes.plot(*way[-1], "o", color=colour, ms=4)
+            axes.plot(1, 1, "*", color="black", ms=5, zorder=0)
+            axes.set(title=label, xlim=(-0.05, 1.15), ylim=(-0.05, 1.15), aspect="equal", xlabel="w₁")
+            axes.title.set_fontsize(8)
+        panels[0].set_ylabel("w₂")
+        return figure
+
+
+def draw_confusions(counts: Mapping[str, NDArray[np.int64]]) -> Figure:
+    """How often a digit (down) was read as which (across), `(10, 10)` counts per label, as shares of each row."""
+    with _style():
+        columns = min(3, len(counts))
+        rows = math.ceil(len(counts) / columns)
+        figure, panels = _figure(rows, columns, 2.1 * rows)
+        for axes, (label, found) in zip(panels, counts.items(), strict=False):
+            shares = found / np.maximum(found.sum(1, keepdims=True), 1)
+            axes.imshow(shares, cmap="Blues", vmin=0, vmax=1)
+            axes.set(title=label, xlabel="read", ylabel="shown", xticks=range(10), yticks=range(10))
+            axes.title.set_fontsize(8)
+        for axes in panels[len(counts) :]:
+            axes.remove()
+        return figure
+
+
+def draw_views(
+    images: NDArray[np.float32], views: NDArray[np.float32], shown: NDArray[np.int64], read: NDArray[np.float32]
+) -> Figure:
+    """Images of two colours `(count, 2, h, w)`, how two transformers see them `(2, count, 2, h, w)`, the digits they
+    show and those that were read `(count, 2)`: a column each."""
+    count = len(images)
+    with _style():
+        figure, panels = _figure(3, count, 3.4)
+        figure.set_figwidth(WIDTH)
+        lines = [images, *views]
+        for place, axes in enumerate(panels):
+            line, column = divmod(place, count)
+            axes.imshow(_in_colour(lines[line][column]))
+            axes.set(xticks=[], yticks=[])
+            truth = "shown " + " ".join(map(str, shown[column]))
+            axes.set_title(truth if line == 0 else f"read {read[column, line - 1]:.1f}", fontsize=7)
+        for place, label in enumerate(("image", "first", "second")):
+            panels[place * count].set_ylabel(label)
+        return figure
+
+
+def _in_colour(two: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Two grey images as orange and blue on black."""
+    low, high = float(two.min()), float(two.max())
+    first, second = (two - low) / max(high - low, 1e-9)
+    return np.stack([first, 0.45 * (first + second), second], -1)

@@ -1,0 +1,159 @@
+"""What the page on images shows: accuracies beside the published ones, errors by length, the way of the weights, what
+the networks read, and the training rule beside Adam at equal steps and at equal time."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from nalm.bench.show.drawings import draw_confusions, draw_weight_ways
+from nalm.bench.studies import find_study
+from nalm.bench.studies.mnist import REFERENCE, error_at, threshold
+from pages.committed import cells_of, rows_of
+from pages.markdown import markdown_table, picture
+
+CHAPTER = "mnist"
+LENGTHS = ("1", "2", "3", "5", "10", "20")
+PAIR_STUDIES = ("mnist/product-small", "mnist/division-small", "mnist/colour-small")
+
+
+def _records(study: str) -> dict[str, list[dict[str, Any]]]:
+    """The committed runs of a study by row, in the study's order."""
+    known = {record["id"]: record for record in rows_of(CHAPTER)}
+    found: dict[str, list[dict[str, Any]]] = {}
+    seen: set[str] = set()
+    for cell, run in find_study(study).runs():
+        if run.id in known and run.id not in seen:
+            seen.add(run.id)
+            found.setdefault(cell.row, []).append(known[run.id])
+    return found
+
+
+def _percent(values: Sequence[float | None]) -> str:
+    kept = [100 * value for value in values if value is not None]
+    if not kept:
+        return "-"
+    spread = f" ± {np.std(kept, ddof=1) / len(kept) ** 0.5:.1f}" if len(kept) > 1 else ""
+    return f"{np.mean(kept):.1f}{spread}"
+
+
+def accuracies(study: str, published: str) -> str:
+    """Ours, in per cent (± standard error where there are several folds), beside the published accuracy named."""
+    entries = cells_of(study)
+    said = {row: entry.published for (row, _), entry in entries.items()}
+    lines = []
+    for row, records in _records(study).items():
+        theirs = said[row].measures.get(published) if said.get(row) else None  # type: ignore[union-attr]
+        exact = sum(bool(record["solved"]) for record in records)
+        lines.append(
+            [
+                row,
+                str(len(records)),
+                f"{records[0]['steps']:,}",
+                f"{np.mean([record['seconds'] for record in records]):.0f}",
+                f"{exact} of {len(records)}",
+                _percent([record["digit_rounded"] for record in records]),
+                _percent([record["result_rounded"] for record in records]),
+                _percent([record["result_exact"] for record in records]),
+                "-" if theirs is None else f"{100 * theirs:.1f}",
+            ]
+        )
+    head = ["head", "folds", "steps", "CPU s", "unit exact", "digits read", "results", "to the bit", "published"]
+    return markdown_table(head, lines)
+
+
+def weights() -> str:
+    """Where the heads of two weights stand at the end, by study and row."""
+    lines = []
+    for study in PAIR_STUDIES:
+        for row, records in _records(study).items():
+            for record in records:
+                found = json.loads(record["path"])[-1]
+                values = found["weights"].items() if isinstance(found, dict) else ()
+                told = ", ".join(f"{name} = ({_numbers(value)})" for name, value in values)
+                if told:
+                    lines.append([study.removesuffix("-small"), row, str(record["seed"]), told])
+    return markdown_table(["study", "head", "fold", "weights at the end"], lines)
+
+
+def _numbers(value: Any) -> str:
+    return ", ".join(f"{v:.3f}" for v in np.asarray(value).reshape(-1))
+
+
+def lengths() -> str:
+    """Errors at some lengths, and the threshold that the reference sets."""
+    records = _records("mnist/sequence-small")
+    references = records.get(REFERENCE, [])
+    limits = {length: threshold([error_at(r, length) for r in references]) for length in LENGTHS}
+    lines = [["threshold", "", "", *(f"{limits[length]:.3g}" for length in LENGTHS)]]
+    for row, own in records.items():
+        for record in own:
+            errors = [(error_at(record, length), limits[length]) for length in LENGTHS]
+            shown = [f"{error:.3g}{' ✓' if error < limit else ''}" for error, limit in errors]
+            lines.append(
+                [f"{row}, seed {record['seed']}", _yes(record["solved"]), _percent([record["digit_rounded"]]), *shown]
+            )
+    return markdown_table(["cell", "unit exact", "digits read", *LENGTHS], lines)
+
+
+def _yes(truth: Any) -> str:
+    return "yes" if truth else "no"
+
+
+def rule() -> str:
+    """The training rule beside Adam, same networks, data and folds: at equal steps, and when Adam's time is up."""
+    lines = []
+    for study in (*PAIR_STUDIES, "mnist/sequence-small"):
+        records = _records(study)
+        for row in [row for row in records if row.endswith(" lgn")]:
+            adam = {record["seed"]: record for record in records.get(row.removesuffix(" lgn"), [])}
+            for ruled in records[row]:
+                other = adam.get(ruled["seed"])
+                if other is not None:
+                    lines += _duel(study.removesuffix("-small"), ruled, other)
+    head = ["study", "trained by", "fold", "steps", "CPU s", "unit exact", "digits read", "weights"]
+    return markdown_table(head, lines)
+
+
+def _duel(study: str, ruled: Mapping[str, Any], adam: Mapping[str, Any]) -> list[list[str]]:
+    ways = {"Adam": json.loads(adam["path"]), "the rule": json.loads(ruled["path"])}
+    limit = ways["Adam"][-1]["seconds"]
+    in_time = [mark for mark in ways["the rule"] if mark["seconds"] <= limit][-1]
+    rows = [("Adam", ways["Adam"][-1], _yes(adam["solved"]))]
+    rows.append(("the rule, in Adam's time", in_time, ""))
+    rows.append(("the rule, as many steps", ways["the rule"][-1], _yes(ruled["solved"])))
+    return [
+        [
+            study,
+            name,
+            str(ruled["seed"]),
+            f"{mark['step']:,}",
+            f"{mark['seconds']:.0f}",
+            exact,
+            _percent([mark["digit_rounded"]]),
+            "; ".join(_numbers(value) for value in mark["weights"].values()),
+        ]
+        for name, mark, exact in rows
+    ]
+
+
+def ways() -> str:
+    """The way of the two weights of each head of a product."""
+    found: dict[str, list[np.ndarray]] = {}
+    for row, records in _records("mnist/product-small").items():
+        for record in records:
+            marks = [mark["weights"].get("W") for mark in json.loads(record["path"]) if isinstance(mark, dict)]
+            if marks and marks[0] is not None:
+                found.setdefault(row, []).append(np.asarray(marks).reshape(len(marks), 2))
+    return picture(draw_weight_ways(found), "vision-weights.svg", "The way of the two weights of each head")
+
+
+def reads() -> str:
+    """What the readers under each head of a product take digits for."""
+    found = {
+        row: np.asarray(json.loads(records[0]["confusion"])) for row, records in _records("mnist/product-small").items()
+    }
+    return picture(draw_confusions(found), "vision-confusion.svg", "Digits shown and digits read under each head")
