@@ -12,12 +12,16 @@ import numpy as np
 from nalm.bench.show.drawings import draw_confusions, draw_weight_ways
 from nalm.bench.studies import find_study
 from nalm.bench.studies.mnist import REFERENCE, error_at, threshold
-from pages.committed import cells_of, rows_of
+from pages.committed import rows_of
 from pages.markdown import markdown_table, picture
 
 CHAPTER = "mnist"
 LENGTHS = ("1", "2", "3", "5", "10", "20")
 PAIR_STUDIES = ("mnist/product-small", "mnist/division-small", "mnist/colour-small")
+
+
+def _table(head: Sequence[str], lines: Sequence[Sequence[str]], study: str) -> str:
+    return markdown_table(head, lines) if lines else f"*Not run yet: `nalm run {study}`.*"
 
 
 def _records(study: str) -> dict[str, list[dict[str, Any]]]:
@@ -42,11 +46,10 @@ def _percent(values: Sequence[float | None]) -> str:
 
 def accuracies(study: str, published: str) -> str:
     """Ours, in per cent (± standard error where there are several folds), beside the published accuracy named."""
-    entries = cells_of(study)
-    said = {row: entry.published for (row, _), entry in entries.items()}
+    said = {row: cell.measures.get(published) for (row, _), cell in find_study(study).published.items()}
     lines = []
     for row, records in _records(study).items():
-        theirs = said[row].measures.get(published) if said.get(row) else None  # type: ignore[union-attr]
+        theirs = said.get(row)
         exact = sum(bool(record["solved"]) for record in records)
         lines.append(
             [
@@ -62,7 +65,7 @@ def accuracies(study: str, published: str) -> str:
             ]
         )
     head = ["head", "folds", "steps", "CPU s", "unit exact", "digits read", "results", "to the bit", "published"]
-    return markdown_table(head, lines)
+    return _table(head, lines, study)
 
 
 def weights() -> str:
@@ -115,7 +118,7 @@ def rule() -> str:
                 if other is not None:
                     lines += _duel(study.removesuffix("-small"), ruled, other)
     head = ["study", "trained by", "fold", "steps", "CPU s", "unit exact", "digits read", "weights"]
-    return markdown_table(head, lines)
+    return _table(head, lines, "mnist/product-small --recipe lgn")
 
 
 def _duel(study: str, ruled: Mapping[str, Any], adam: Mapping[str, Any]) -> list[list[str]]:

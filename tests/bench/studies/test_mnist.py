@@ -90,6 +90,11 @@ def test_other_studies_have_neither_data_nor_epochs() -> None:
         study.for_epochs(3)
 
 
+def test_networks_do_not_retire() -> None:
+    with pytest.raises(ValueError, match="--retire"):
+        find_study("mnist/product").retiring()
+
+
 def test_data_can_be_chosen_and_is_checked() -> None:
     study = find_study("mnist/division")
     assert {c.task for c in study.of_data("mnist").cells} == {DigitPairs("mnist", "div")}

@@ -59,6 +59,10 @@ class ImageStudy(Study):
         cells = tuple(self._shortened(c, self.quick_epochs) for c in small)
         return replace(self, cells=cells, seeds=min(self.seeds, self.quick_seeds))
 
+    def retiring(self) -> Study:
+        """Networks read better and better: there is no step at which they are done."""
+        raise ValueError(f"{self.name} trains networks, which are never done; leave out --retire.")
+
     def _with_unit(self, reference: str) -> Study:
         model = head(reference, reference.rpartition(":")[2])
         own = [replace(c, row=model.label, model=model) for c in self.cells if c.row == self.pattern]
