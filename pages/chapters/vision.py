@@ -16,6 +16,7 @@ from pages.committed import rows_of
 from pages.markdown import markdown_table, picture
 
 CHAPTER = "mnist"
+CAN_READ = 0.5  # of the digits: a reference below it did not learn to read and sets no threshold
 LENGTHS = ("1", "2", "3", "5", "10", "20")
 PAIR_STUDIES = ("mnist/product-small", "mnist/division-small", "mnist/colour-small")
 
@@ -89,9 +90,12 @@ def _numbers(value: Any) -> str:
 def lengths() -> str:
     """Errors at some lengths, and the threshold that the reference sets."""
     records = _records("mnist/sequence-small")
-    references = records.get(REFERENCE, [])
+    if not records:
+        return _table((), (), "mnist/sequence-small")
+    references = [r for r in records.get(REFERENCE, []) if r["digit_rounded"] > CAN_READ]
     limits = {length: threshold([error_at(r, length) for r in references]) for length in LENGTHS}
-    lines = [["threshold", "", "", *(f"{limits[length]:.3g}" for length in LENGTHS)]]
+    told = [f"{limits[length]:.3g}" if references else "-" for length in LENGTHS]
+    lines = [["threshold", "", "", *told]]
     for row, own in records.items():
         for record in own:
             errors = [(error_at(record, length), limits[length]) for length in LENGTHS]
@@ -126,7 +130,8 @@ def _duel(study: str, ruled: Mapping[str, Any], adam: Mapping[str, Any]) -> list
     limit = ways["Adam"][-1]["seconds"]
     in_time = [mark for mark in ways["the rule"] if mark["seconds"] <= limit][-1]
     rows = [("Adam", ways["Adam"][-1], _yes(adam["solved"]))]
-    rows.append(("the rule, in Adam's time", in_time, ""))
+    already = ruled["solved_at"] is not None and ruled["solved_at"] <= in_time["step"]
+    rows.append(("the rule, in Adam's time", in_time, _yes(already)))
     rows.append(("the rule, as many steps", ways["the rule"][-1], _yes(ruled["solved"])))
     return [
         [

@@ -79,7 +79,8 @@ def test_epochs_scale_steps_and_leave_ramps_in_their_place_if_they_can() -> None
     assert (long.steps, short.steps) == (100 * 704, 10 * 704)
     assert long.penalties["to_grid"] == Ramp(100, 30 * 704, 40 * 704)
     assert short.penalties["to_grid"] == Ramp(100, 5 * 704, 5280)
-    assert cell_of(study.for_epochs(10), "NMU").every <= 704
+    assert cell_of(study.for_epochs(10), "NMU").every == 704
+    assert cell_of(find_study("mnist/sequence").quick(), "NMU").every == 3  # 20 steps, eight evaluations
 
 
 def test_other_studies_have_neither_data_nor_epochs() -> None:

@@ -32,6 +32,7 @@ class ImageStudy(Study):
         on: the cells of the published scale on a source of digits.
         pattern: the row whose training a unit of your own gets.
         quick_epochs, quick_batch, quick_seeds: what a taste is made of.
+        often: most steps between two evaluations of a short run.
     """
 
     on: Callable[[str], tuple[Cell, ...]] = field(default=lambda _: (), compare=False, repr=False)
@@ -39,6 +40,7 @@ class ImageStudy(Study):
     quick_epochs: int = 4
     quick_batch: int = 32
     quick_seeds: int = 2
+    often: int = 1_000
 
     @property
     def hint(self) -> str:
@@ -70,7 +72,8 @@ class ImageStudy(Study):
 
     def _shortened(self, c: Cell, epochs: int) -> Cell:
         steps = epochs * _task(c).epoch(_method(c).batch)
-        return replace(c, method=c.method.scaled(steps), every=min(c.every, -(-steps // EVALUATIONS)))
+        every = min(c.every, self.often, -(-steps // EVALUATIONS))
+        return replace(c, method=c.method.scaled(steps), every=every)
 
 
 EVALUATIONS = 8  # at least, on the way of a short run
@@ -93,6 +96,7 @@ class SequenceStudy(ImageStudy):
 
     quick_epochs: int = 2
     quick_batch: int = 64
+    often: int = 50  # the best evaluation counts, so there are many
 
     def solved(self, record: Mapping[str, Any], column: str, records: Iterable[Mapping[str, Any]]) -> bool:
         """Whether the error at this length is below the threshold that the reference runs set."""
