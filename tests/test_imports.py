@@ -54,8 +54,9 @@ LADDERS = {
     ],
     "nalm.bench.results": [
         "columns stats writing",
-        "files summary",
+        "files schema summary",
         "store",
+        "doctor",
     ],
     "nalm.bench.show": [
         "figures tables",

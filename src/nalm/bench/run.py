@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -157,14 +157,21 @@ class Run:
     @cached_property
     def id(self) -> str:
         """A stable name: the hash of everything the result depends on."""
-        return hashlib.sha256(self.json.encode()).hexdigest()[:16]
+        return _name(self.json)
 
-    @cached_property
+    def ids(self, seeds: Iterable[int]) -> list[str]:
+        """Names of the same run with other seeds."""
+        before, after = json.dumps({**self._content(), "seed": _MARK}, **_CANONICAL).split(f'"{_MARK}"')
+        return [_name(f"{before}{seed}{after}") for seed in seeds]
+
+    @property
     def json(self) -> str:
         """The exact run as canonical JSON."""
+        return json.dumps({**self._content(), "seed": self.seed}, **_CANONICAL)
+
+    def _content(self) -> dict[str, Any]:
         content = {"model": self.model.content(), "task": plain(self.task), "recipe": self.method.content()}
-        content |= {"seed": self.seed, "every": self.every, **({"retire": True} if self.retire else {})}
-        return json.dumps(content, sort_keys=True, separators=(",", ":"))
+        return content | {"every": self.every, **({"retire": True} if self.retire else {})}
 
     @property
     def structure(self) -> tuple[object, ...]:
@@ -172,3 +179,11 @@ class Run:
         method = (type(self.method).__name__, json.dumps(self.method.shared(), sort_keys=True))
         model = json.dumps(self.model.content(), sort_keys=True)
         return (model, self.task.structure, method, self.every, self.retire)
+
+
+_CANONICAL: dict[str, Any] = {"sort_keys": True, "separators": (",", ":")}
+_MARK = "the place of the seed"
+
+
+def _name(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -11,7 +11,6 @@ from nalm.cli.options import DEFAULT_STORE, TABLES
 from nalm.cli.screen import out
 from nalm.cli.writing import Force, check_file, write_file
 
-BULKY = ("run", "weights", "details", "created_at", "study", "recipe")
 ENDINGS = (*TABLES, ".parquet")
 
 
@@ -24,21 +23,15 @@ def export(
     force: Force = False,
 ) -> None:
     """Write all finished runs of a store to a table."""
-    endings = TABLES if compact else ENDINGS
-    check_file(output, force, endings, [store])
-    from nalm.bench.results.store import Store, write_table
+    check_file(output, force, ENDINGS, [store])
+    from nalm.bench.results.store import Store
 
     count = 0
 
     def write(file: Path) -> None:
         nonlocal count
-        if compact:
-            records = [{name: cell for name, cell in row.items() if name not in BULKY} for row in kept.records()]
-            write_table(file, records)
-            count = len(records)
-        else:
-            count = kept.export(file)
+        count = kept.export(file, compact=compact)
 
     with Store(store, readonly=True) as kept:
-        write_file(output, write, force, endings, [store])
+        write_file(output, write, force, ENDINGS, [store])
     out.say(f"{count} runs written to {output}.")

@@ -25,7 +25,8 @@ Figure = Annotated[Path, typer.Option("--output", "-o", help="The file to draw; 
 
 
 def kept_records(path: Path, ids: list[str] | None = None) -> list[dict[str, Any]]:
-    """Finished runs of a store or a table: those with the given ids, or all."""
+    """Finished runs of a store or a table: what came out of those with the given ids, or everything of all."""
+    from nalm.bench.results.schema import Depth
     from nalm.bench.results.store import Store, read_table
 
     if path.name.endswith(TABLES):
@@ -35,7 +36,7 @@ def kept_records(path: Path, ids: list[str] | None = None) -> list[dict[str, Any
                 raise ValueError(f"{path} is not a table of runs: {needed!r} is missing in at least one line")
         return [row for row in table if wanted is None or row["id"] in wanted]
     with Store(path, readonly=True) as store:
-        return store.records() if ids is None else store.records(id=ids)
+        return store.records() if ids is None else store.records(depth=Depth.OUTCOME, id=ids)
 
 
 def study_names() -> list[str]:
@@ -144,7 +145,7 @@ class Selection:
 
     def rows(self, study: Study) -> list[dict[str, Any]]:
         """The study's finished runs, from the store or the table."""
-        return kept_records(self.store, [run.id for _, run in study.runs()])
+        return kept_records(self.store, study.ids())
 
     def entries(self, study: Study) -> list[Entry]:
         """The study's cells, counted; an error if there is none."""

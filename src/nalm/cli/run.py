@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
@@ -68,16 +69,16 @@ def run(
             out.say(study.hint)
         options = Options(engine=engine.value, device=device, threads=cores)
         try:
-            done = _train(todo, kept, options, cluster)
+            count, solved = _train(todo, kept, options, cluster)
         except KeyboardInterrupt:
             left = len(kept.missing([r.id for r in runs]))
             out.say(
                 f"Stopped. {len(runs) - left} of {len(runs)} runs are kept in {selection.store}; run it again to go on."
             )
             raise typer.Exit(130) from None
-    if done:
-        solved = sum(bool(row["solved"]) for row in done)
-        out.say(f"{len(done)} runs trained, {solved} solved, kept in {selection.store}.")
+        place = kept.path  # another one than asked for, if that was lost on the way
+    if count:
+        out.say(f"{count} runs trained, {solved} solved, kept in {place}.")
     out.say(f"See them: nalm {selection.words('show')}", "cyan")
 
 
@@ -94,7 +95,8 @@ def _check_device(device: str) -> None:
         ) from None
 
 
-def _train(todo: list[Run], kept: Store, options: Options, cluster: str | None) -> list[dict[str, Any]]:
+def _train(todo: list[Run], kept: Store, options: Options, cluster: str | None) -> tuple[int, int]:
+    """Train what is to do; returns how many runs were trained and how many of them are solved."""
     from nalm.bench.engine.train import train
 
     with Stop() as stop, Bar(todo, out) as bar:
@@ -105,13 +107,18 @@ def _train(todo: list[Run], kept: Store, options: Options, cluster: str | None) 
 
         options.progress = moved
         options.say = lambda line: bar.progress.console.print(styled(line, "yellow"))
-        if cluster is None:
-            return [bar.finished(row) for row in train(todo, kept, options)]
-        from nalm.bench.engine.cluster import connected, train_on
+        kept.say = options.say
+        count = solved = 0
+        with contextlib.ExitStack() as stack:
+            if cluster is None:
+                records = train(todo, kept, options)
+            else:
+                from nalm.bench.engine.cluster import connected, train_on
 
-        done = []
-        with connected(cluster) as client:
-            for row in train_on(client, todo, kept, options):
-                done.append(bar.finished(row, alone=True))
-                stop.check()
-        return done
+                records = train_on(stack.enter_context(connected(cluster)), todo, kept, options)
+            for record in records:
+                bar.finished(record, alone=cluster is not None)
+                count, solved = count + 1, solved + bool(record["solved"])
+                if cluster is not None:
+                    stop.check()
+        return count, solved

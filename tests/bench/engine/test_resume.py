@@ -2,14 +2,17 @@
 
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from nalm.bench.engine.options import Options
+from nalm.bench.engine.settings import Settings
 from nalm.bench.engine.train import train
 from nalm.bench.method import Descent
 from nalm.bench.results.store import Store
@@ -105,3 +108,60 @@ def test_done_runs_retire_and_say_so():
         assert stopped["nonfinite_step"] is None
         cut = {name: values[: alive.sum()] for name, values in run_on["curve"].items()}
         assert same_curve({name: values[alive] for name, values in stopped["curve"].items()}, cut)
+
+
+def stopped_with_a_checkpoint(path, wanted, engine):
+    """A store in which training was broken off."""
+
+    class Stop(Exception):
+        pass
+
+    def stop(heard):
+        if heard.step == KILLED_AT_MARK * EVERY:
+            raise Stop
+
+    options = Options(threads=1, engine=engine, progress=stop, settings=Settings(checkpoint_seconds=-1.0))
+    with Store(path) as store, pytest.raises(Stop):
+        list(train(wanted, store, options))
+
+
+def checkpoints(path):
+    with closing(sqlite3.connect(path)) as connection:
+        return [key for (key,) in connection.execute("SELECT key FROM checkpoints")]
+
+
+@pytest.mark.parametrize("harm", ["cut", "flipped", "empty", "text"])
+def test_a_damaged_checkpoint_is_said_and_dropped(tmp_path, harm):
+    path, wanted, said = tmp_path / "runs.db", runs("noise"), []
+    stopped_with_a_checkpoint(path, wanted, "native")
+    with closing(sqlite3.connect(path)) as connection, connection:
+        (state,) = connection.execute("SELECT state FROM checkpoints").fetchone()
+        middle = len(state) // 2
+        harmed = {
+            "cut": state[:middle],
+            "flipped": state[:middle] + bytes([state[middle] ^ 16]) + state[middle + 1 :],
+            "empty": b"",
+            "text": b"hello",
+        }
+        connection.execute("UPDATE checkpoints SET state = ?", [harmed[harm]])
+    with Store(path) as store:
+        anew = list(train(wanted, store, Options(threads=1, say=said.append)))
+    assert len(said) == 1
+    assert "is damaged and dropped; these runs begin anew" in said[0]
+    assert checkpoints(path) == []
+    for again, straight in zip(anew, train(wanted, None, Options(threads=1)), strict=True):
+        assert again["weights"] == straight["weights"]
+
+
+def test_a_checkpoint_of_another_engine_or_version_is_not_continued(tmp_path):
+    path, wanted, said = tmp_path / "runs.db", runs("restarts"), []
+    stopped_with_a_checkpoint(path, wanted, "torch")
+    assert len(checkpoints(path)) == 1
+    with Store(path) as store:
+        anew = list(train(wanted, store, Options(threads=1, engine="native", say=said.append)))
+    assert "of another engine or version; these runs begin anew" in said[0]
+    assert checkpoints(path) == []
+    for again, pure in zip(anew, train(wanted, None, Options(threads=1, engine="native")), strict=True):
+        assert again["engine"] == "native"
+        assert again["weights"] == pure["weights"]
+        assert same_curve(again["curve"], pure["curve"])

@@ -25,7 +25,8 @@ import pytest
 from nalm.bench.results import columns as columns_module
 from nalm.bench.results import store as store_module
 from nalm.bench.results.columns import COLUMNS, CURVE_COLUMNS, RecordError
-from nalm.bench.results.store import APPLICATION_ID, SCHEMA_VERSION, Store, StoreError, merge, read_table, write_table
+from nalm.bench.results.schema import APPLICATION_ID, SCHEMA_VERSION
+from nalm.bench.results.store import Store, StoreError, merge, read_table, write_table
 from tests.bench.curves import same_curve
 
 
@@ -227,8 +228,8 @@ def scribbled_store(path: Path) -> None:
         (foreign_text, "is not a store.*choose another file"),
         (foreign_database, "another program.*choose another file"),
         (newer_store, "newer version of nalm; upgrade"),
-        (truncated_store, "is damaged.*recover"),
-        (scribbled_store, "is damaged.*recover"),
+        (truncated_store, "is damaged.*nalm doctor"),
+        (scribbled_store, "is damaged.*nalm doctor"),
     ],
 )
 def test_a_file_that_is_no_sound_store_is_refused_and_left_alone(
@@ -237,7 +238,7 @@ def test_a_file_that_is_no_sound_store_is_refused_and_left_alone(
     make(path)
     before = path.read_bytes()
     with pytest.raises(StoreError, match=f"runs.db {message}|runs.db is .*{message}|runs.db was .*{message}"):
-        Store(path, readonly=readonly)
+        Store(path, readonly=readonly).records()
     assert path.read_bytes() == before
     assert [file.name for file in path.parent.iterdir()] == ["runs.db"]
 

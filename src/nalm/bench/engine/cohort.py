@@ -193,16 +193,22 @@ class Cohort(Generic[M, P]):
         return buffer.getvalue()
 
     def load(self, blob: bytes) -> None:
-        """Continue from `dump`."""
-        with np.load(io.BytesIO(blob), allow_pickle=False) as saved:
-            self.step, self.seconds = int(saved["step"]), float(saved["seconds"])
-            for name in _PLAIN:
-                setattr(self, name, saved[name])
-            curves = {name.removeprefix("curve/"): saved[name] for name in saved.files if name.startswith("curve/")}
-            self.marks = [dict(zip(curves, at, strict=True)) for at in zip(*curves.values(), strict=True)]
-            self.state = {name: saved[f"state/{name}"] for name in self.state}
-            pairs = [saved[f"notes/{i}"] for i in range(len(self.runs))]
-        self.notes = [Notes(list(e), [int(c) for c in n]) for e, n in pairs]
+        """Continue from `dump`; if it cannot be read, an error, and nothing has changed."""
+        with np.load(io.BytesIO(blob), allow_pickle=False) as archive:
+            saved = {name: archive[name] for name in archive.files}
+        state = {name: saved[f"state/{name}"] for name in self.state}
+        plain = {name: saved[name] for name in _PLAIN}
+        pairs = [saved[f"notes/{i}"] for i in range(len(self.runs))]
+        notes = [Notes(list(errors), [int(count) for count in counts]) for errors, counts in pairs]
+        curves = {name.removeprefix("curve/"): values for name, values in saved.items() if name.startswith("curve/")}
+        marks = [dict(zip(curves, at, strict=True)) for at in zip(*curves.values(), strict=True)]
+        wrong = [name for name, value in self.state.items() if state[name].shape != value.shape]
+        if wrong or not marks or any(len(value) != len(self.runs) for value in (*plain.values(), *marks[-1].values())):
+            raise ValueError("a checkpoint of other runs")
+        self.step, self.seconds = int(saved["step"]), float(saved["seconds"])
+        self.state, self.notes, self.marks = state, notes, marks
+        for name, value in plain.items():
+            setattr(self, name, value)
         self._wake(self.heard)
 
     def records(self, engine: str) -> list[dict[str, Any]]:
@@ -240,8 +246,7 @@ def train_cohort(cohort: Cohort[M, P], backend: Backend, store: Store | None, op
     """Train a cohort to its end, with progress and checkpoints; returns a record per run."""
     last_mark, last_step = cohort.began, 0  # what a checkpoint brought counts as progress, too
     checkpoint = Checkpoint(store if backend.resumable else None, cohort.runs, backend.name, options)
-    if saved := checkpoint.load():
-        cohort.load(saved)
+    checkpoint.resume(cohort.load)
 
     def after_mark(now: Cohort[M, P]) -> None:
         nonlocal last_mark, last_step

@@ -31,8 +31,7 @@ def train_group(group: Sequence[Run], store: Store | None, options: Options) -> 
 def train_network(run: Run, checkpoint: Checkpoint, options: Options) -> dict[str, Any]:
     """One run to its end, measured every `run.every` steps and at its end."""
     training = Training(run, options.device)
-    if content := checkpoint.load():
-        training.load(content)
+    checkpoint.resume(training.load)
     heard, last_step = 0, run.method.steps
     while True:
         if training.step == last_step or training.step % run.every == 0:

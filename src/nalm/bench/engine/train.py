@@ -32,8 +32,12 @@ def engine_of(method: Method) -> Engine:
 def groups(runs: Iterable[Run]) -> list[list[Run]]:
     """Runs of equal structure together, at most as many as their method allows, in a fixed order."""
     found: dict[tuple[object, ...], list[Run]] = {}
+    known: dict[tuple[object, ...], tuple[Run, tuple[object, ...]]] = {}  # a cell's runs share their parts
     for run in runs:
-        found.setdefault(run.structure, []).append(run)
+        parts = (id(run.model), id(run.task), id(run.method), run.every, run.retire)
+        if parts not in known:
+            known[parts] = (run, run.structure)  # the run keeps its parts alive, and so their ids unique
+        found.setdefault(known[parts][1], []).append(run)
     return [g[i : i + g[0].method.together] for g in found.values() for i in range(0, len(g), g[0].method.together)]
 
 
@@ -51,3 +55,6 @@ def train(runs: Iterable[Run], store: Store | None = None, options: Options | No
             store.add(records)
             store.drop_checkpoint(group_key(group))
         yield from records
+    if store:
+        store.drop_finished_checkpoints()
+        store.confirm()

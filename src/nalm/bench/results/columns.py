@@ -71,6 +71,8 @@ def encode(name: str, value: Any) -> str | int | float | bool | None:
         return None
     if not isinstance(plain, str | int | float) or (kind is not None and not _fits(kind, plain)):
         raise RecordError(f"column {name!r} holds {kind.__name__ if kind else 'plain values'}, got {value!r}")
+    if isinstance(plain, int) and not -(2**63) <= plain < 2**63:
+        raise RecordError(f"column {name!r} holds numbers of 64 bits, got {plain}")
     return kind(plain) if kind else plain
 
 
@@ -104,7 +106,7 @@ def further(record: Mapping[str, Any]) -> dict[str, str | float | bool | None]:
 def pack_curve(curve: Mapping[str, ArrayLike] | None) -> bytes | None:
     """Compress an evaluation curve, named arrays of one length, column by column: like numbers pack tighter.
 
-    Names beyond `CURVE_COLUMNS` stand as JSON in front.
+    Names beyond `CURVE_COLUMNS` stand as JSON in front. The compression brings its own checksum.
     """
     if not curve:
         return None
@@ -114,15 +116,23 @@ def pack_curve(curve: Mapping[str, ArrayLike] | None) -> bytes | None:
     if wrong or len(shapes) > 1 or len(shapes.pop()) != 1:
         raise RecordError(f"a curve has {', '.join(CURVE_COLUMNS)} and as many values of each")
     more = [name for name in columns if name not in CURVE_COLUMNS]
-    packed = zlib.compress(b"".join(columns[name].tobytes() for name in (*CURVE_COLUMNS, *more)), 9)
-    return json.dumps(more).encode() + b"\0" + packed if more else packed
+    values = b"".join(columns[name].tobytes() for name in (*CURVE_COLUMNS, *more))
+    return _NAMED + zlib.compress(json.dumps(more).encode() + b"\0" + values, 9) if more else zlib.compress(values, 9)
 
 
 def unpack_curve(packed: bytes | None) -> Curve:
-    """The inverse of `pack_curve`; nothing unpacks to no evaluations."""
+    """The inverse of `pack_curve`; nothing unpacks to no evaluations. Damage is a RecordError."""
     names = list(CURVE_COLUMNS)
-    if packed and packed.startswith(b"["):
-        more, _, packed = packed.partition(b"\0")
-        names += json.loads(more)
-    flat = np.frombuffer(zlib.decompress(packed) if packed else b"", dtype="<f4").astype(np.float32)
-    return dict(zip(names, flat.reshape(len(names), -1), strict=True))
+    try:
+        if packed and packed.startswith(_NAMED):
+            more, _, values = zlib.decompress(packed[len(_NAMED) :]).partition(b"\0")
+            names += json.loads(more)
+        else:
+            values = zlib.decompress(packed) if packed else b""
+        flat = np.frombuffer(values, dtype="<f4").astype(np.float32)
+        return dict(zip(names, flat.reshape(len(names), -1), strict=True))
+    except (ValueError, zlib.error) as error:
+        raise RecordError(f"an evaluation curve is damaged: {error}") from error
+
+
+_NAMED = b"N"  # in front of a curve with further names; no compressed data begins like this

@@ -5,10 +5,14 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import itertools
 import json
 import math
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import re
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +20,9 @@ from nalm.bench.results.columns import COLUMNS, Record, RecordError, encode
 from nalm.bench.results.writing import PathLike, write_safely
 
 _BOOLEANS = {"true": True, "false": False}
+_FORMULA = re.compile(r"'*[=+\-@\t\r]")  # what spreadsheets execute, or what we would take for its escaped form
+_ESCAPED = re.compile(r"'+[=+\-@\t\r]")
+LONGEST = 2**30  # bytes of an unpacked table or characters of a cell: far above any table of ours, below any memory
 
 
 def write_table(
@@ -31,41 +38,82 @@ def write_table(
     names = [name for name in COLUMNS if name in present] + sorted(present - COLUMNS.keys())
     cells = [[encode(name, record.get(name)) for name in names] for record in kept]
     cells.sort(key=lambda line: [(isinstance(cell, str), -math.inf if cell is None else cell) for cell in line])
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(names)
-    writer.writerows([_written(cell, digits) for cell in line] for line in cells)
-    content = text.getvalue().encode()
-    if str(path).endswith(".gz"):
-        content = gzip.compress(content, mtime=0)
-    write_safely(path, lambda temporary: temporary.write_bytes(content), force=force)
+    write_csv(path, names, ([written(cell, digits) for cell in line] for line in cells), force=force)
 
 
-def _written(cell: str | float | None, digits: int | None) -> str:
-    if cell is None:
-        return ""
+def write_csv(path: PathLike, names: Sequence[str], lines: Iterable[Sequence[Any]], *, force: bool = False) -> int:
+    """Write lines of cells under column names as they come, one at a time; returns how many."""
+    count: Iterator[int] = itertools.count()
+
+    def write(temporary: Path) -> None:
+        with ExitStack() as stack:
+            raw: Any = stack.enter_context(temporary.open("wb"))
+            if str(path).endswith(".gz"):  # without name and time, so that equal tables are equal files
+                raw = stack.enter_context(gzip.GzipFile("", "wb", fileobj=raw, mtime=0))
+            text = stack.enter_context(io.TextIOWrapper(raw, "utf-8", newline="", errors="surrogateescape"))
+            writer = csv.writer(text, lineterminator="\n")
+            writer.writerow([written(name, None) for name in names])
+            writer.writerows(line for line, _ in zip(lines, count, strict=False))
+
+    write_safely(path, write, force=force)
+    return next(count)
+
+
+def written(cell: Any, digits: int | None) -> Any:
+    """A value as it stands in a table. Text that a spreadsheet would take for a formula gets an apostrophe in front."""
+    if isinstance(cell, str):
+        return f"'{cell}" if _FORMULA.match(cell) else cell
     if isinstance(cell, bool):
-        return str(cell).lower()
-    return f"{cell:.{digits}g}" if isinstance(cell, float) and digits is not None else str(cell)
+        return "true" if cell else "false"
+    if isinstance(cell, float):
+        return repr(cell) if digits is None else f"{cell:.{digits}g}"
+    return "" if cell is None else cell
+
+
+def cells(blocks: Iterable[Mapping[str, Sequence[Any]]], digits: int | None) -> Iterator[tuple[Any, ...]]:
+    """Lines of a table from columns of records, a block at a time: column by column is several times faster."""
+    for block in blocks:
+        yield from zip(*(_column(name, values, digits) for name, values in block.items()), strict=True)
+
+
+def _column(name: str, values: Sequence[Any], digits: int | None) -> Sequence[Any]:
+    kind = COLUMNS.get(name)
+    if kind is int:
+        return values
+    if kind is float:
+        return values if digits is None else ["" if value is None else f"{value:.{digits}g}" for value in values]
+    return [written(value, digits) for value in values]
+
+
+def _text(cell: str) -> str:
+    """The text behind what `written` made of it."""
+    return cell[1:] if _ESCAPED.match(cell) else cell
 
 
 def read_table(path: PathLike) -> list[Record]:
     """Read what `write_table` wrote. Columns beyond `COLUMNS` hold numbers or truth values if all their cells do."""
     try:
-        content = Path(path).read_bytes()
-        text = (gzip.decompress(content) if str(path).endswith(".gz") else content).decode()
-        names, *lines = list(csv.reader(io.StringIO(text, newline=""), strict=True)) or [[]]
-    except (OSError, EOFError, UnicodeDecodeError, csv.Error) as error:
+        with gzip.open(path) if str(path).endswith(".gz") else Path(path).open("rb") as file:
+            content = file.read(LONGEST + 1)
+        if len(content) > LONGEST:
+            raise RecordError(f"{os.fspath(path)} holds more than a gigabyte; no table of results is that large")
+        csv.field_size_limit(LONGEST)
+        names, *lines = list(csv.reader(io.StringIO(content.decode(), newline=""), strict=True)) or [[]]
+    except (OSError, EOFError, UnicodeDecodeError, csv.Error, zlib.error) as error:
         raise RecordError(f"{os.fspath(path)} is not a readable table: {error}") from error
     for number, line in enumerate(lines, start=2):
         if len(line) != len(names):
             raise RecordError(f"{os.fspath(path)}, line {number}: {len(line)} cells under {len(names)} column names")
+    names = [_text(name) for name in names]
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise RecordError(f"{os.fspath(path)}: the column {twice!r} stands there twice")
     columns = [_parsed(name, cells) for name, cells in zip(names, zip(*lines, strict=True), strict=False)]
     return [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
 
 
 def _parsed(name: str, cells: Sequence[str]) -> list[Any]:
-    parsers: dict[type, Callable[[str], Any]] = {bool: _BOOLEANS.__getitem__, object: json.loads}
+    parsers: dict[type, Callable[[str], Any]] = {bool: _BOOLEANS.__getitem__, object: json.loads, str: _text}
     kinds = (COLUMNS[name],) if name in COLUMNS else (int, float, bool, str)
     for kind in kinds:
         try:

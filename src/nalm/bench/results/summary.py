@@ -44,9 +44,9 @@ def summarise(study: Study, records: Iterable[Record]) -> list[Entry]:
     known = list(by_id.values())
     found: dict[tuple[str, str], list[Record]] = {}
     cells: dict[tuple[str, str], Cell] = {}
-    for cell, run in study.runs():
-        if run.id in by_id:
-            found.setdefault((cell.row, cell.column), []).append(by_id[run.id])
+    for cell in study.cells:
+        if own := [by_id[name] for name in cell.ids(study.seeds) if name in by_id]:
+            found.setdefault((cell.row, cell.column), []).extend(own)
             cells.setdefault((cell.row, cell.column), cell)
     return [_entry(study, cells[key], own, known) for key, own in found.items()]
 
@@ -82,9 +82,10 @@ def compare(study: Study, records: Iterable[Record], first: str, second: str) ->
     by_id = {record["id"]: record for record in records}
     known = list(by_id.values())
     solved: dict[tuple[str, str], dict[int, bool]] = {}
-    for cell, run in study.runs():
-        if run.id in by_id:
-            solved.setdefault((cell.row, cell.column), {})[run.seed] = study.solved(by_id[run.id], cell.column, known)
+    for cell in study.cells:
+        own = {seed: by_id[name] for seed, name in enumerate(cell.ids(study.seeds)) if name in by_id}
+        counted = {seed: study.solved(record, cell.column, known) for seed, record in own.items()}
+        solved.setdefault((cell.row, cell.column), {}).update(counted)
     result = {}
     for column in study.columns:
         a, b = solved.get((first, column), {}), solved.get((second, column), {})

@@ -1,0 +1,79 @@
+"""Studies: names of runs in bulk, units of the user's own beside rows of the same name."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from nalm.bench.results.summary import compare, summarise
+from nalm.bench.run import Run
+from nalm.bench.studies import find_study, studies
+
+UNIT = """
+import nalm
+
+class NMU(nalm.NMU):
+    pass
+"""
+
+
+def test_names_in_bulk_are_the_names_of_the_runs() -> None:
+    for study in studies().values():
+        cells = (study.cells[0], study.cells[-1])
+        for cell in (*cells, *(cell.quick() for cell in cells), *(replace(cell, retire=True) for cell in cells)):
+            assert cell.ids(3) == [cell.run(seed).id for seed in range(3)]
+    study = replace(find_study("single-module/mul"), seeds=2)
+    assert study.ids() == [run.id for _, run in study.runs()]
+
+
+def own_units(tmp_path: Path) -> list[str]:
+    references = []
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "my_nmu.py").write_text(UNIT + f"# {folder}\n")
+        references.append(f"{tmp_path / folder / 'my_nmu.py'}:NMU")
+    return references
+
+
+def test_a_unit_of_ones_own_is_told_apart_from_a_row_of_the_same_name(tmp_path: Path) -> None:
+    first, second = own_units(tmp_path)
+    whole = find_study("single-module/mul")
+    study = whole.only([first, second, "nmu"], ["U[1,2)"])
+    names = ["NMU", "NMU (my_nmu.py)", f"NMU ({tmp_path / 'b' / 'my_nmu.py'})"]
+    assert sorted(study.rows) == sorted(names)
+    assert [study.row_called(name) for name in ("nmu", first, second)] == names
+    assert [cell.model.label for cell in study.cells] == [cell.row for cell in study.cells]
+    alone = whole.only([first], ["U[1,2)"])
+    assert alone.rows == names[1:2]
+    assert len({cell.run(0).id for cell in study.cells}) == 3
+
+    def record(run: Run, solved: bool) -> dict[str, object]:
+        return {"id": run.id, "solved": solved, "solved_at": 1000 if solved else None, "sparsity": 0.0}
+
+    small = replace(study, seeds=4)
+    records = [record(run, cell.row == "NMU") for cell, run in small.runs()]
+    assert {entry.row: entry.success.estimate for entry in summarise(small, records)} == dict(
+        zip(names, (1.0, 0.0, 0.0), strict=True)
+    )
+    assert compare(small, records, *names[:2])["U[1,2)"].only_first == 4
+
+
+def test_a_users_file_is_executed_once(tmp_path: Path) -> None:
+    path = tmp_path / "counted.py"
+    path.write_text(f"import pathlib\nlog = pathlib.Path({str(tmp_path / 'log')!r})\n" + UNIT)
+    path.write_text(path.read_text() + "with log.open('a') as file:\n    file.write('x')\n")
+    study = find_study("single-module/mul").only([f"{path}:NMU"])
+    for cell in study.cells:
+        cell.model.build()
+        cell.run(0)
+    assert (tmp_path / "log").read_text() == "x"
+    path.write_text(path.read_text() + "# edited\n")
+    assert find_study("single-module/mul").only([f"{path}:NMU"]).cells[0].run(0).id != study.cells[0].run(0).id
+    assert (tmp_path / "log").read_text() == "xx"
+
+
+def test_a_row_that_does_not_exist_is_named() -> None:
+    with pytest.raises(ValueError, match="Did you mean NMU"):
+        find_study("single-module/mul").only(["NMUU"])
