@@ -68,9 +68,10 @@ def test_a_users_file_is_executed_once(tmp_path: Path) -> None:
     for cell in study.cells:
         cell.model.build()
         cell.run(0)
+    before = study.cells[0].run(0).id
     assert (tmp_path / "log").read_text() == "x"
     path.write_text(path.read_text() + "# edited\n")
-    assert find_study("single-module/mul").only([f"{path}:NMU"]).cells[0].run(0).id != study.cells[0].run(0).id
+    assert find_study("single-module/mul").only([f"{path}:NMU"]).cells[0].run(0).id != before
     assert (tmp_path / "log").read_text() == "xx"
 
 
