@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
