@@ -34,9 +34,9 @@ LADDERS = {
         "method task",
         "run tasks",
         "study vision",
-        "changes own results studies",
+        "changes own rebuild results studies",
         "engine report",
-        "landscape speed",
+        "landscape speed verify",
         "show",
     ],
     "nalm.bench.engine": [

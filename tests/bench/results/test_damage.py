@@ -83,7 +83,7 @@ def test_damaged_records_are_left_out_not_merged_and_the_rest_is_saved(path: Pat
         connection.execute("UPDATE runs SET run = replace(run, 'NMU', 'NAU') WHERE id = ?", [names[1]])
         connection.execute("UPDATE runs SET curve = x'78' WHERE id = ?", [names[2]])
         connection.execute("UPDATE runs SET details = '{' WHERE id = ?", [names[3]])
-        connection.execute("UPDATE runs SET unit = CAST(x'ff' AS TEXT) WHERE id = ?", [names[4]])
+        connection.execute("UPDATE runs SET task = CAST(x'ff' AS TEXT) WHERE id = ?", [names[4]])
     with Store(path, readonly=True) as store:
         with pytest.warns(StoreWarning, match=r"4 records are damaged.*nalm doctor"):
             assert {record["id"] for record in store.records()} == set(names) - set(names[:2]) - set(names[3:5])
