@@ -27,6 +27,7 @@ from nalm.bench.results import store as store_module
 from nalm.bench.results.columns import COLUMNS, CURVE_COLUMNS, RecordError
 from nalm.bench.results.schema import APPLICATION_ID, SCHEMA_VERSION
 from nalm.bench.results.store import Store, StoreError, merge, read_table, write_table
+from nalm.bench.results.writing import WriteRefused
 from tests.bench.curves import same_curve
 
 
@@ -412,6 +413,24 @@ def test_four_writers_and_a_kill_lose_nothing_and_resume_finishes(path: Path) ->
     assert output.split()[1:] == left, "a second start does what was left and nothing else"
     with Store(path) as store:
         assert store.missing(everything) == []
+
+
+def test_a_process_that_comes_and_goes_does_not_take_the_journal_away(path: Path, tmp_path: Path) -> None:
+    """Opening the file in any other way than by SQLite would release its locks."""
+    with Store(path) as store:
+        store.add([result(100_000)])
+        with pytest.raises(WriteRefused, match="is a database"):
+            write_table(path, [], force=True)
+        writer = start_writer(path, 0, 3)
+        writer.communicate("go\n")
+        assert writer.returncode == 0
+        store.add([result(seed) for seed in range(200_000, 200_010)])
+        store.confirm()
+        writer = start_writer(path, 10, 3)
+        writer.communicate("go\n")
+    with Store(path, readonly=True) as store:
+        assert len(store.records()) == 17
+    assert [file.name for file in tmp_path.iterdir()] == ["runs.db"]  # nothing had to be rescued
 
 
 def test_readers_see_whole_batches_while_a_writer_writes(path: Path) -> None:

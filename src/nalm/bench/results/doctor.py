@@ -11,7 +11,7 @@ from pathlib import Path
 
 from nalm.bench.results.schema import CHECKS, STORED, quoted, with_checks
 from nalm.bench.results.store import Store, StoreError, sound
-from nalm.bench.results.writing import DATABASE, PathLike, WriteRefused
+from nalm.bench.results.writing import DATABASE, OPEN, PathLike, WriteRefused, identity
 
 HEADER = 100  # bytes of SQLite's file header: page size at 16, number of pages at 28
 LARGEST = 2**36  # a damaged header may say anything; no store is larger than 64 GiB
@@ -50,6 +50,8 @@ def examine(path: PathLike, save_to: PathLike | None = None) -> Diagnosis:
         raise WriteRefused(f"{target} exists; choose a new name for what is saved.")
     if not Path(path).is_file():
         raise StoreError(f"{path} does not exist; check its name")
+    if OPEN[identity(path)] > 0:
+        raise StoreError(f"{path} is open in this process; close it first")
     with contextlib.ExitStack() as stack:
         copy = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "copy.db"
         _copy(Path(path), copy)
@@ -62,6 +64,8 @@ def examine(path: PathLike, save_to: PathLike | None = None) -> Diagnosis:
             try:
                 line = reader.execute(f"SELECT {quoted(names)}, curve FROM runs WHERE rowid = ?", [row]).fetchone()
             except sqlite3.Error:
+                line = None
+            if line is None:  # named by an index, but not there
                 unreadable = True
                 continue
             own, sums, curve = line[: len(STORED)], line[len(STORED) : -1], line[-1:]

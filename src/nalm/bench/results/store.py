@@ -42,7 +42,7 @@ from nalm.bench.results.schema import (
     upgrade,
     with_checks,
 )
-from nalm.bench.results.writing import DATABASE, PathLike, check_target
+from nalm.bench.results.writing import OPEN, PathLike, check_target, identity
 
 BATCH = 1_000  # records moved at once
 PATIENCE = 60.0  # seconds a writer waits for the others
@@ -110,6 +110,7 @@ class Store:
                 self._connection.close()
                 raise
         self._file = _File.at(self.path)
+        OPEN[self._file.identity] += 1
         self._session: sqlite3.Connection | None = None  # what this process added, should the file be lost
 
     def __enter__(self) -> Self:
@@ -120,6 +121,7 @@ class Store:
 
     def close(self) -> None:
         self._connection.close()
+        OPEN[self._file.identity] -= 1
         if self._session is not None:
             self._session.close()
 
@@ -301,7 +303,8 @@ class Store:
             self._session.executescript(CREATE)
         with self._session:
             self._session.executemany(INSERT, kept)
-        self._file = self._file.grown(self.path)
+        if self._file.is_still(self.path):
+            self._file = _File.at(self.path)
         return added
 
     def _query(self, query: str, values: Iterable[Any] = ()) -> Iterator[tuple[Any, ...]]:
@@ -316,29 +319,20 @@ _LOST: list[sqlite3.Connection] = []
 class _File:
     """Which file a name stood for, and how long it was: it never shrinks while it is a store."""
 
-    device: int
-    inode: int
+    identity: tuple[int, int]
     size: int
 
     @classmethod
     def at(cls, path: Path) -> _File:
-        status = path.stat()
-        return cls(status.st_dev, status.st_ino, status.st_size)
+        return cls(identity(path), path.stat().st_size)
 
     def is_still(self, path: Path) -> bool:
-        """Whether the name stands for the same file, and the file is as long as it was and begins as it should."""
+        """Whether the name stands for the same file, which has not become shorter. It is not opened: see `OPEN`."""
         try:
             now = _File.at(path)
-            with path.open("rb") as file:
-                begins = file.read(len(DATABASE)) == DATABASE
         except OSError:
             return False
-        return begins and (now.device, now.inode) == (self.device, self.inode) and now.size >= self.size
-
-    def grown(self, path: Path) -> _File:
-        with contextlib.suppress(OSError):
-            return _File.at(path) if self.is_still(path) else self
-        return self
+        return now.identity == self.identity and now.size >= self.size
 
 
 def merge(target: PathLike, *sources: PathLike) -> int:
@@ -438,8 +432,10 @@ def sound(own: Sequence[Any], sums: Sequence[Any], curve: Sequence[bytes | None]
     if sums and sums[0] is not None:
         if checksums(own) != sums:
             return False
-    elif len(own) == len(STORED) and not names_itself(own[0], own[STORED.index("run")]):
-        return False
+    elif len(own) == len(STORED):
+        run = own[STORED.index("run")]
+        if not names_itself(own[0], run) or not str(own[0]).isprintable() or (sums and not run):
+            return False
     if not curve:
         return True
     try:

@@ -5,12 +5,22 @@ from __future__ import annotations
 import os
 import secrets
 import stat
+from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TypeAlias
 
 PathLike: TypeAlias = str | os.PathLike[str]
+OPEN: Counter[tuple[int, int]] = Counter()
+"""Stores this process has open. Such a file must not be opened in another way: closing it again would release SQLite's
+locks on it, and another process might then remove the journal that we write to."""
 DATABASE = b"SQLite format 3\0"  # how every SQLite file begins
+
+
+def identity(path: PathLike) -> tuple[int, int]:
+    """Device and number of a file, whatever its name."""
+    status = Path(path).stat()
+    return status.st_dev, status.st_ino
 
 
 class WriteRefused(ValueError):
@@ -66,5 +76,7 @@ def check_target(path: PathLike, *, force: bool = False, inputs: Iterable[PathLi
 
 def is_database(path: PathLike) -> bool:
     """Whether a file begins as SQLite files do."""
+    if OPEN[identity(path)] > 0:
+        return True
     with Path(path).open("rb") as file:
         return file.read(len(DATABASE)) == DATABASE
