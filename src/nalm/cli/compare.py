@@ -8,7 +8,7 @@ from nalm.cli.options import Selection, takes_selection
 from nalm.cli.screen import out
 
 if TYPE_CHECKING:
-    from nalm.bench.study import Study
+    pass
 
 
 @takes_selection
@@ -22,7 +22,7 @@ def compare(selection: Selection) -> None:
     from nalm.bench.results.summary import compare as paired
 
     study = selection.chosen()
-    first, second = (_row(study, name) for name in selection.units)
+    first, second = (study.row_called(name) for name in selection.units)
     compared = paired(study, selection.rows(study), first, second)
     if not compared:
         raise selection.nothing()
@@ -39,9 +39,3 @@ def compare(selection: Selection) -> None:
         )
     out.say(f"{study.title}: success of {first} minus {second}, same seeds", "bold")
     out.page(table)
-
-
-def _row(study: Study, name: str) -> str:
-    """The row that was asked for by this name or file reference."""
-    plain = name.rpartition(":")[2].lower().replace(" ", "")
-    return next(row for row in study.rows if row.lower().replace(" ", "") == plain)
