@@ -5,7 +5,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: demo test lint docs results clean
+.PHONY: demo test lint docs results chaos clean
 
 demo: $(READY)  ## a first look: a unit that reads back as a formula, then every unit that multiplies, as a table and a figure
 	$(BIN)/python examples/readme.py
@@ -30,6 +30,10 @@ docs: $(READY)  ## the documentation site, with the pages that are generated fro
 
 results: $(READY)  ## the results pages, from the committed tables in results/
 	$(BIN)/python -m pages.build
+
+SEED ?= 0
+chaos: $(READY)  ## more than a thousand faults against the store and the engines: make chaos SEED=7
+	$(BIN)/python benchmarks/chaos.py --seed $(SEED)
 
 clean:
 	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis

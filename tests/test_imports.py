@@ -83,7 +83,7 @@ LADDERS = {
     ],
     "nalm.cli": [
         "options screen writing",
-        "compare export figure landscape list merge progress report show solve starts weights",
+        "compare doctor export figure landscape list merge progress report show solve starts verify weights",
         "run",
         "speed",
         "app",

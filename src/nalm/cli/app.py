@@ -11,7 +11,22 @@ from typing import Annotated, Any
 
 import typer
 
-from nalm.cli import compare, export, figure, landscape, merge, report, run, show, solve, speed, starts, weights
+from nalm.cli import (
+    compare,
+    doctor,
+    export,
+    figure,
+    landscape,
+    merge,
+    report,
+    run,
+    show,
+    solve,
+    speed,
+    starts,
+    verify,
+    weights,
+)
 from nalm.cli import list as list_command
 from nalm.cli.screen import fail, out, print_json, problems
 
@@ -32,6 +47,8 @@ app.command()(compare.compare)
 app.command()(solve.solve)
 app.command()(export.export)
 app.command()(merge.merge)
+app.command()(doctor.doctor)
+app.command()(verify.verify)
 app.command()(weights.weights)
 app.command()(landscape.landscape)
 app.command()(starts.starts)

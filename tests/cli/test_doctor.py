@@ -1,0 +1,46 @@
+"""`nalm doctor` and `nalm verify` on a sound and on a damaged store."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from nalm.bench.engine.options import Options
+from nalm.bench.engine.train import train
+from nalm.bench.method import Descent
+from nalm.bench.results.store import Store
+from nalm.bench.run import Run, single
+from nalm.bench.tasks.arithmetic import RANGES, SingleModule
+from nalm.cli.app import command_line
+from nalm.core.recipe import Recipe
+
+RUN = Run(single("NMU", 2), SingleModule(*RANGES["U[1,2)"]), Descent(Recipe(steps=50)), 0, every=50)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    with Store(tmp_path / "runs.db") as store:
+        list(train([RUN], store, Options(threads=1)))
+    return tmp_path / "runs.db"
+
+
+def test_doctor_says_what_is_sound_and_saves_it(path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert command_line(["doctor", str(path)]) == 0
+    assert "1 runs are as they were written, 0 are damaged." in capsys.readouterr().out
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE runs SET solved = 1 - solved")
+    assert command_line(["doctor", str(path), "--save", str(tmp_path / "saved.db")]) == 2
+    assert f"damaged: {RUN.id}" in capsys.readouterr().out
+    assert Store(tmp_path / "saved.db", readonly=True).records() == []
+
+
+def test_verify_trains_again_and_says_the_versions(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert command_line(["verify", RUN.id, "--store", str(path)]) == 0
+    said = capsys.readouterr().out
+    assert f"{RUN.id}: identical." in said
+    assert "torch: " in said
+    assert command_line(["verify", "nothing", "--store", str(path)]) == 2
+    assert "has no sound run 'nothing'" in capsys.readouterr().err
