@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from nalm.bench.studies import studies
+from nalm.units import catalogue
 from tests.cli.commands import fails, works
 
 MY_UNIT = """
@@ -46,6 +48,15 @@ def test_list_names_everything() -> None:
     output = works("list")
     for name in ("NMU", "ModifiedRealNPU", "SingleModule", "single-module/mul"):
         assert name in output
+
+
+def test_list_fits_eighty_columns_and_cuts_no_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    output = works("list")
+    assert max(map(len, output.splitlines())) <= 80
+    assert "…" not in output
+    words = set(output.split())
+    assert set(studies()) | set(catalogue()) <= words
 
 
 def test_run_show_figure_compare(folder: Path) -> None:
