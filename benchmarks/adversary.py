@@ -33,7 +33,8 @@ from numpy.typing import NDArray
 from scipy import special
 
 RESULTS = Path(__file__).parent / "results" / "solver_adversary.csv"
-FIELDS = ("seed", "family", "reserved", "runs", "claimed", "right", "wrong", "ambiguous", "none", "timeout", "seconds", "wrong_cases")  # fmt: skip  # noqa: E501
+COUNTS = ("runs", "claimed", "right", "wrong", "ambiguous", "none", "timeout", "seconds")
+FIELDS = ("seed", "effort", "family", "reserved", *COUNTS, "wrong_cases")
 RANGES = ((1.0, 2.0), (1.1, 1.2), (-1.0, 1.0), (-2.0, 2.0), (0.1, 0.2), (10.0, 20.0), (1.0, 5.0), (0.0, 10.0))
 ROWS = (5, 8, 12, 20, 40, 80, 150, 300, 600, 1000, 2000)
 Array = NDArray[np.float64]
@@ -404,7 +405,7 @@ def run(case: Case, effort: str = "normal", limit: float = 30.0) -> Outcome:
     seconds = time.process_time() - began
     if solution.status in (Status.EXACT, Status.REAL):
         return Outcome("right" if right(case, solution) else "wrong", seconds, str(solution))
-    return Outcome(str(solution.status), seconds, str(solution))
+    return Outcome("ambiguous" if solution.status is Status.AMBIGUOUS else "none", seconds, str(solution))
 
 
 def chosen_families(which: str) -> list[Callable[[Rng, Array], Case]]:
@@ -431,6 +432,7 @@ def measured(family: Callable[[Rng, Array], Case], numbers: range, options: argp
             print(f"wrong: --case '{name_of(family)}' {number} {options.seed}: {outcome.text}".replace("\n", " "))
     return {
         "seed": options.seed,
+        "effort": options.effort,
         "family": name_of(family),
         "reserved": int(family in RESERVED),
         "runs": len(numbers),
@@ -471,7 +473,7 @@ def main() -> None:
     rows = []
     for row in rows_of(options):
         rows.append(row)
-        shown = [row[name] for name in FIELDS[3:11]]
+        shown = [row[name] for name in COUNTS]
         print(f"{row['family']:24}", *shown, flush=True)
     if options.write:
         fresh = not RESULTS.exists()
