@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import runpy
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 import torch
@@ -261,3 +263,12 @@ def test_stuck_attempts_begin_anew() -> None:
     assert bool((search.age < 8).all())
     assert bool((first[1] == 1).all())
     assert search.found(0) is None
+
+
+def test_the_example_prints_what_the_page_says(capsys: pytest.CaptureFixture[str]) -> None:
+    root = Path(__file__).parents[2]
+    runpy.run_path(str(root / "examples" / "formula.py"))
+    printed = capsys.readouterr().out.strip()
+    assert printed == "-d + (a + b)/c"
+    page = (root / "pages" / "templates" / "results" / "composition.md").read_text(encoding="utf-8")
+    assert f"```\n{printed}\n```" in page

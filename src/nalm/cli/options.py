@@ -80,7 +80,8 @@ class Selection:
     recipe: Annotated[
         str | None,
         typer.Option(
-            "--recipe", help="Only rows trained this way: published, lgn (local Gauss-Newton rule) or solver."
+            "--recipe",
+            help="Only rows trained this way: published, lgn (Gauss-Newton rule), formula (formula learner) or solver.",
         ),
     ] = None
     steps: Annotated[

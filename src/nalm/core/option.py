@@ -66,6 +66,11 @@ def number_above(bound: float, default: float, meaning: str) -> Option[float]:
     return Option(default, meaning, f"a number above {bound:g}", _Above(bound))
 
 
+def count(default: int, meaning: str) -> Option[int]:
+    """An option that counts something: one, two, ..."""
+    return Option(default, meaning, "a whole number of at least 1", _is_count)
+
+
 @dataclass(frozen=True)
 class _Above:
     bound: float
@@ -76,3 +81,7 @@ class _Above:
 
 def _is_bool(value: Any) -> bool:
     return isinstance(value, bool)
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 1

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import torch
 from torch import Tensor
 
-from nalm.core.option import Option
+from nalm.core.option import count
 from nalm.core.scalar import Scalar, dot, product
 from nalm.core.start import constant, uniform
 from nalm.core.unit import Unit
 from nalm.core.weight import Weight
-
-
-def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
 
 
 def _power(base: Tensor, exponent: Tensor) -> Tensor:
@@ -49,10 +44,10 @@ class FormulaLayer(Unit):
     torch.Size([5, 1])
     """
 
-    paper = "nalm"
+    paper = "nalm, 2026"
     operations = "+ - * /"
-    terms = Option(2, "terms of the sum", "a whole number of at least 1", _is_count)
-    factors = Option(3, "factors of a term", "a whole number of at least 1", _is_count)
+    terms = count(2, "terms of the sum")
+    factors = count(3, "factors of a term")
     W = Weight("out terms factors in", start=uniform(-1, 1), box=(-1, 1), grid=(-1, 0, 1))
     P = Weight("out terms factors", start=uniform(0.5, 1.0), box=(-1, 1), grid=(-1, 0, 1))
     c = Weight("out terms", start=uniform(0.5, 1.0), box=(-1, 1), grid=(-1, 0, 1))

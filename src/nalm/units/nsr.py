@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from nalm.core.containers import Mixture
-from nalm.core.option import Option, number_above
+from nalm.core.option import count, number_above
 from nalm.core.scalar import Scalar, dot, sigmoid, tanh
 from nalm.core.start import normal
 from nalm.core.unit import Unit
@@ -18,10 +18,6 @@ from nalm.core.weight import SOFTMAX, Weight, free
 from nalm.units.nau import NAU
 
 NSR_PAPER = "Faber and Wattenhofer, Neural Status Registers, 2020"
-
-
-def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and value >= 1
 
 
 class NSR(Unit):
@@ -50,7 +46,7 @@ class NSR(Unit):
     w_zero = free("redundancy decisions", normal(0, 0.5))
     b = free("redundancy decisions", normal(0, 0.5))
     scale = number_above(0, 1.0, "lambda, chosen inversely to typical differences of the inputs")
-    redundancy = Option(1, "operand pairs per decision", "a whole number of at least 1", _is_count)
+    redundancy = count(1, "operand pairs per decision")
 
     @property
     def decisions(self) -> int:

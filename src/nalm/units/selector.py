@@ -11,7 +11,7 @@ from typing import Any, ClassVar, cast
 import torch
 from torch import Tensor, nn
 
-from nalm.core.option import Option
+from nalm.core.option import count
 from nalm.core.scalar import Scalar, dot, product
 from nalm.core.start import constant
 from nalm.core.uniforms import noise
@@ -66,17 +66,13 @@ class Working:
         return "\n".join(map(str, self.lines))
 
 
-def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
-
-
 class _Selector(Unit):
     """What all selectors share: steps, the scratchpad and the choice between modules (algorithm 1 of the thesis)."""
 
     operations = "+ - * /"
     paper = THESIS
     recipe = COMPOSITION_RECIPE
-    steps = Option(2, "operations one after another", "a whole number of at least 1", _is_count)
+    steps = count(2, "operations one after another")
     choice = Weight("steps modules_count", start=constant(0.0), grid=(0, 1), link=HARD_MODULE, pulls=(), counts=False)
     certain = Weight("steps", start=constant(-1.0), grid=(0, 1), link=HARD_GATE, pulls=(), counts=False)
 
