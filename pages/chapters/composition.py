@@ -97,7 +97,11 @@ def unseen() -> str:
     """Studies that had no part in the development."""
     lines = []
     for study in (REDUNDANT, THREE_STEP):
-        own = _records(study, "formula")
+        own, solved = _records(study, "formula"), _records(study, "solver")
         failed = ", ".join(r["operation"] for r in own if not r["solved"]) or "none"
-        lines.append([study.title, f"{sum(bool(r['solved']) for r in own)}/{len(own)}", failed])
-    return markdown_table(["", "found", "not found"], lines)
+        lines.append([study.title, _counted(own), failed if own else "", _counted(solved)])
+    return markdown_table(["", "FormulaLayer", "not found", "solver"], lines)
+
+
+def _counted(records: list[Record]) -> str:
+    return f"{sum(bool(r['solved']) for r in records)}/{len(records)}" if records else "not run"
