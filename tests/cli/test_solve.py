@@ -74,6 +74,13 @@ def test_reads_standard_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert "y = lambda*mass (kg)/t**2" in works("solve", "-", "--target", "y")
 
 
+def test_a_cell_longer_than_any_number_is_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "long.csv").write_text(f"a,b,y\n{'1' * 140_000},2,3\n")
+    assert "not a table of numbers: field larger than field limit" in fails(
+        "solve", tmp_path / "long.csv", "--target", "y"
+    )
+
+
 def test_writes_onnx(tmp_path: Path) -> None:
     runtime = pytest.importorskip("onnxruntime")
     file = tmp_path / "f.onnx"

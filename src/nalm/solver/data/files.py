@@ -122,7 +122,10 @@ def _split(lines: Sequence[str], separator: str) -> list[list[str]]:
     spaces = separator == " "
     plain = (line.strip() if spaces else line for line in lines)
     reader = csv.reader(plain, delimiter=separator, skipinitialspace=spaces)
-    return [[cell.strip() for cell in row] for row in reader]
+    try:
+        return [[cell.strip() for cell in row] for row in reader]
+    except csv.Error as error:
+        raise ValueError(f"this is not a table of numbers: {error}") from error
 
 
 def _separator(lines: Sequence[str]) -> str:
