@@ -34,7 +34,7 @@ class FormulaLayer(Unit):
     (a factor divides, rests or multiplies), c in {-1, 0, 1} and e in {-1, 1}; between whole values a power is the
     mixture $|p|\,z^{\pm 1} + 1 - |p|$.
     Reads as: formulas such as (a + b) c, 1/(a b) + c or (a b + c)(c - d); all sixteen two-step expressions of Mistry's
-    thesis and the 64 three-step ones with two `terms` of three `factors`.
+    thesis and 56 of the 64 three-step ones with two `terms` of three `factors`; products of four need four `factors`.
     Trained as: by `nalm.FormulaLearner`, which tries many choices of P, c and e side by side; W alone has a useful
     gradient.
     Paper: ours; the form is the one `nalm.solve` calls sums of products of sums.
