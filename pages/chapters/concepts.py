@@ -27,10 +27,12 @@ def pulls() -> str:
     with figure_of(1, 2, 2.2) as (figure, (left, right)):
         for unit, colour in ((NAU, COLOURS[0]), (NMU, COLOURS[1])):
             strength = [float(to_grid(unit.W, [v.reshape(1, 1)])) for v in w]
-            left.plot(w, strength, color=colour, label=unit.__name__)
+            left.plot(w.numpy(), strength, color=colour, label=unit.__name__)
         left.set(xlabel="weight", ylabel="penalty", title="to the nearest value of the grid")
         left.legend(frameon=False)
-        right.plot(raw, [float(saturate(INAC.W, [v.reshape(1, 1)])) for v in raw], color=COLOURS[2], label="iNALU")
+        right.plot(
+            raw.numpy(), [float(saturate(INAC.W, [v.reshape(1, 1)])) for v in raw], color=COLOURS[2], label="iNALU"
+        )
         right.set(xlabel="raw parameter", title="away from zero, up to 20")
         right.legend(frameon=False)
     return picture(figure, "concepts-pulls.svg", "Penalties that pull weights to their grid", FOLDER)
@@ -46,7 +48,9 @@ def squashed() -> str:
     with figure_of(1, 2, 2.6) as (figure, panels):
         shown = (("weight", value.detach(), "RdBu_r"), ("size of its gradient", slope, "viridis_r"))
         for axes, (title, surface, colours) in zip(panels, shown, strict=True):
-            image = axes.pcolormesh(edge, edge, surface.T, cmap=colours, shading="nearest", rasterized=True)
+            image = axes.pcolormesh(
+                edge.numpy(), edge.numpy(), surface.T.numpy(), cmap=colours, shading="nearest", rasterized=True
+            )
             axes.set(title=title, xlabel="first raw parameter", ylabel="second raw parameter")
             figure.colorbar(image, ax=axes)
     return picture(figure, "concepts-squashed.png", "The NAC's weight and its gradient", FOLDER)
@@ -60,7 +64,7 @@ def dead_gradients() -> str:
         for axes, (gate, title) in zip(panels, gates, strict=True):
             norm = _gradient_norm(edge, gate)
             image = axes.pcolormesh(
-                edge, edge, np.log10(norm + 1e-12).T, vmin=-4, vmax=2, cmap="viridis_r", rasterized=True
+                edge.numpy(), edge.numpy(), np.log10(norm + 1e-12).T, vmin=-4, vmax=2, cmap="viridis_r", rasterized=True
             )
             axes.plot(1, 0, "*", color=COLOURS[1], ms=9, mec="white", mew=0.5)
             axes.set(title=title, xlabel="exponent of the first input")
