@@ -24,13 +24,13 @@ OUTPUT = Path(__file__).parents[1] / "results" / "composition-hard.csv"
 
 def two_products(x: Tensor) -> Tensor:
     """(a + b)(b + c) - (d + e)(c + f)."""
-    a, b, c, d, e, f = x.split(1, -2)
+    a, b, c, d, e, f = torch.chunk(x, 6, -2)
     return (a + b) * (b + c) - (d + e) * (c + f)
 
 
 def nested(x: Tensor) -> Tensor:
     """(a b + c)(c - d)."""
-    a, b, c, d = x.split(1, -2)
+    a, b, c, d = torch.chunk(x, 4, -2)
     return (a * b + c) * (c - d)
 
 
