@@ -25,7 +25,7 @@ NEEDS = {
     "onnx": ("onnx", SOLVE.format(words=["solve", "x.csv", "--target", "y", "--onnx", "x.onnx"])),
     "dask": (
         "distributed",
-        SOLVE.format(words=["run", "single-module/mul", "--unit", "NMU", "--quick", "--cluster", "local:1"]),
+        SOLVE.format(words=["run", "single-module/mul", "--unit", "NMU", "--quick", "--cluster", "tcp://127.0.0.1:1"]),
     ),
 }
 HIDE = """
