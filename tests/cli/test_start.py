@@ -16,7 +16,7 @@ import nalm
 from tests.cli.commands import works
 
 PROGRAM = "import sys; from nalm.cli import main; print('ready', flush=True); main()"
-RUN = ("run", "single-module/mul", "--unit", "NMU,NAC", "--seeds", "3")
+RUN = ("run", "single-module/mul", "--unit", "NMU,sNMU", "--seeds", "25")
 
 
 def test_version() -> None:

@@ -97,8 +97,11 @@ def read_table(path: PathLike) -> list[Record]:
             content = file.read(LONGEST + 1)
         if len(content) > LONGEST:
             raise RecordError(f"{os.fspath(path)} holds more than a gigabyte; no table of results is that large")
-        csv.field_size_limit(LONGEST)
-        names, *lines = list(csv.reader(io.StringIO(content.decode(), newline=""), strict=True)) or [[]]
+        usual = csv.field_size_limit(LONGEST)
+        try:
+            names, *lines = list(csv.reader(io.StringIO(content.decode(), newline=""), strict=True)) or [[]]
+        finally:
+            csv.field_size_limit(usual)  # the limit is the process's, not ours
     except (OSError, EOFError, UnicodeDecodeError, csv.Error, zlib.error) as error:
         raise RecordError(f"{os.fspath(path)} is not a readable table: {error}") from error
     for number, line in enumerate(lines, start=2):
