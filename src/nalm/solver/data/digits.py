@@ -38,7 +38,7 @@ def _coarsest(values: Array, power: Array, fewest: int) -> Array | None:
 def full(values: Array) -> bool:
     """Do the numbers use all digits of float64? Not those of a float32, nor those that a file with 14 digits keeps.
 
-    >>> full(np.sqrt(np.arange(2.0, 9.0))), full(np.arange(9.0)), full(np.float64(np.float32(np.sqrt([2.0, 3.0]))))
+    >>> full(np.sqrt([2.0, 3.0, 5.0])), full(np.arange(9.0)), full(np.float64(np.float32(np.sqrt([2.0, 3.0]))))
     (True, False, False)
     """
     some = values[: SETTINGS.digit_rows]
