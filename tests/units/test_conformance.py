@@ -47,7 +47,8 @@ def readable(unit: nalm.Unit) -> bool:
 def test_every_unit_is_in_the_catalogue() -> None:
     found = {cls for cls in subclasses(nalm.Unit) if cls.__module__.startswith("nalm.")}
     found = {cls for cls in found if not cls.__name__.startswith("_")}
-    assert found == {*UNITS, *CONTAINERS, *BASES}
+    listed = {cls for cls in (*UNITS, *CONTAINERS, *BASES) if not cls.__name__.startswith("_")}
+    assert found == listed
     assert len(UNITS) >= 25
 
 
