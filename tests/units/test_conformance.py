@@ -45,7 +45,10 @@ def readable(unit: nalm.Unit) -> bool:
 
 
 def test_every_unit_is_in_the_catalogue() -> None:
-    found = {cls for cls in subclasses(nalm.Unit) if cls.__module__.startswith("nalm.")}
+    # The heads of the image studies are units, too, and are tested beside the images: whether they are imported here
+    # depends on which tests share this process.
+    rooms = ("nalm.core.", "nalm.units.", "nalm.training.")
+    found = {cls for cls in subclasses(nalm.Unit) if cls.__module__.startswith(rooms)}
     found = {cls for cls in found if not cls.__name__.startswith("_")}
     listed = {cls for cls in (*UNITS, *CONTAINERS, *BASES) if not cls.__name__.startswith("_")}
     assert found == listed
