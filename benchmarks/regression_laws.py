@@ -11,8 +11,16 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
 
 Array = NDArray[np.float64]
+
+FUNCTIONS: dict[str, object] = {
+    "pi": math.pi, "sqrt": np.sqrt, "exp": np.exp, "log": np.log, "sin": np.sin, "cos": np.cos, "tan": np.tan,
+    "tanh": np.tanh, "asin": np.arcsin, "acos": np.arccos, "abs": np.abs,
+    "harmonic": lambda n: special.digamma(n + 1) + np.euler_gamma,
+}  # fmt: skip
+"""What an expression may name besides its inputs."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +32,7 @@ class Law:
     expression: str
 
     def __call__(self, X: Array) -> Array:
-        scope = {"sqrt": np.sqrt, "pi": math.pi} | {name: X[:, i] for i, name in enumerate(self.inputs)}
+        scope = FUNCTIONS | {name: X[:, i] for i, name in enumerate(self.inputs)}
         with np.errstate(all="ignore"):
             return np.asarray(eval(self.expression, {"__builtins__": {}}, scope), dtype=np.float64)
 

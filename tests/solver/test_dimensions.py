@@ -52,6 +52,14 @@ def test_a_law_that_balances_is_claimed_and_one_that_does_not_is_not():
     assert solve(X, X[:, 0] + X[:, 2], names=["m", "v", "r"], effort="quick").status is Status.EXACT
 
 
+def test_what_does_not_balance_is_not_even_proposed():
+    table = dimensions(UNITS, ["m", "v", "r"])
+    for y in (X[:, 0] + X[:, 2], X[:, 0] * X[:, 1] + X[:, 2] ** 2, np.sin(X[:, 0]) + X[:, 1]):
+        solution = solve(X, y, names=["m", "v", "r"], units=UNITS, max_seconds=5)
+        assert solution.tried
+        assert all(table.balance(verdict.candidate.formula) for verdict in (*solution.tried, solution.verdict))
+
+
 def test_the_constant_has_a_unit():
     solution = solve(
         X, 6.674 * X[:, 0] * X[:, 1] / X[:, 2] ** 2, names=["m", "M", "r"], effort="quick",

@@ -45,9 +45,9 @@ def test_a_claim_that_many_rows_contradict_is_none():
     sample = checked(X[:200], y[:200])
     claim = judge(sample, product([(Input(0), 1), (Input(1), 1)]), "by hand")
     finding = Finding(sample, (claim,), claim)
-    assert everywhere(finding, checked(X, y), [0, 1, 2]) is finding
+    assert everywhere(finding, gathered(checked(X, y)), [0, 1, 2]) is finding
     y[300:] += 1
-    assert everywhere(finding, checked(X, y), [0, 1, 2]).verdict.status is Status.NONE
+    assert everywhere(finding, gathered(checked(X, y)), [0, 1, 2]).verdict.status is Status.NONE
 
 
 def seen_rows(X, y):
@@ -128,3 +128,27 @@ def test_many_wrong_rows_leave_no_law():
     y = X[:, 0] * X[:, 1] / X[:, 2]
     y[:30] *= np.linspace(1.5, 3, 30)
     assert solve(X, y, effort="quick").status not in (Status.EXACT, Status.REAL, Status.AMBIGUOUS)
+
+
+def test_wrong_rows_are_named_by_their_place_in_the_table_given():
+    X = table(200)
+    y = X[:, 0] * X[:, 1] / X[:, 2]
+    y[[3, 50, 120, 199]] *= [1.5, 0.2, 3.0, -1.0]
+    twice = np.repeat(np.arange(200), 2)  # row i becomes rows 2i and 2i + 1
+    repeated = solve(X[twice], y[twice], effort="quick")
+    assert "8 of 400 rows contradict the formula: 6, 7, 100, 101, 240, 241, 398, 399" in repeated.evidence.notes
+    weights = np.ones(200)
+    weights[:10] = 0
+    weighted = solve(X, y, effort="quick", weights=weights)
+    assert "3 of 190 rows contradict the formula: 50, 120, 199" in weighted.evidence.notes
+
+
+def test_wrong_rows_outside_the_sample_are_named_too():
+    X = table(5000)
+    y = X[:, 0] * X[:, 1] / X[:, 2]
+    wrong = np.arange(100, 5000, 490)
+    y[wrong] *= 2.5
+    solution = solve(X, y, effort="quick")
+    named = ", ".join(map(str, wrong[:8]))
+    assert f"10 of 5000 rows contradict the formula: {named} ..." in solution.evidence.notes
+    assert str(solution.expression) == "x0*x1/x2"

@@ -6,22 +6,32 @@ asked of all rows; those that contradict it are named.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from nalm.solver.clock import OutOfTime, time_limit
+from nalm.solver.data.problem import Problem
+from nalm.solver.data.rows import Rows
 from nalm.solver.search import climb
 from nalm.solver.settings import SETTINGS
 from nalm.solver.shapes.catalogue import EFFORTS, SHAPES
 from nalm.solver.shapes.shape import Cost, Scope
 from nalm.solver.verdict.candidate import Finding, Status, Verdict
-from nalm.solver.verdict.everywhere import contradicted
+from nalm.solver.verdict.everywhere import contradictions
 from nalm.solver.verdict.judge import judge
 
 
-def without_outliers(finding: Finding, seconds: float | None) -> Finding:
-    """The finding, or one of a law at all but a few rows; it is called ambiguous, and the rows are named."""
+def without_outliers(finding: Finding, rows: Rows, columns: Sequence[int], seconds: float | None) -> Finding:
+    """The finding, or one of a law at all but a few rows; it is called ambiguous, and the rows are named.
+
+    Args:
+        finding: over some columns of the table.
+        rows: all of them.
+        columns: which columns the finding is over.
+        seconds: how long it may take.
+    """
     problem = finding.problem
     few = max(SETTINGS.outlier_rows, SETTINGS.rows_per_column * problem.columns)
     if finding.verdict.status is not Status.NONE or 2 * few > problem.rows or not problem.columns:
@@ -33,23 +43,21 @@ def without_outliers(finding: Finding, seconds: float | None) -> Finding:
             for _ in range(SETTINGS.outlier_draws):
                 drawn = problem.of_rows(rng.choice(problem.rows, size=few, replace=False))
                 for verdict in climb(Scope(drawn, EFFORTS["quick"]), shapes):
-                    if verdict.status is not Status.NONE and (law := _at_most_rows(finding, verdict)) is not None:
-                        return law
+                    if verdict.status is Status.NONE or (law := _at_most_rows(finding.problem, verdict)) is None:
+                        continue
+                    against = contradictions(finding.problem, law.candidate.formula, rows, columns)
+                    if against.few:
+                        return replace(finding, verdict=law.doubted(against.named))
     except OutOfTime:
         pass
     return finding
 
 
-def _at_most_rows(finding: Finding, shown: Verdict) -> Finding | None:
-    """The law without the rows that contradict it, if those are few and the others prove it."""
-    problem = finding.problem
-    errors = np.abs(problem.errors(shown.candidate.formula))
-    right = errors < problem.limit
-    wrong = np.nonzero(~right)[0]
-    if not 0 < len(wrong) <= SETTINGS.most_outliers * problem.rows:
+def _at_most_rows(problem: Problem, shown: Verdict) -> Verdict | None:
+    """The verdict without the rows that contradict it, if those are few and the others prove it."""
+    formula = shown.candidate.formula
+    right = np.abs(problem.errors(formula)) < problem.limit
+    if np.sum(~right) > SETTINGS.most_outliers * problem.rows:
         return None
-    verdict = judge(problem.of_rows(right), shown.candidate.formula, shown.candidate.shape)
-    if not verdict.found:
-        return None
-    why = contradicted([int(i) for i in wrong], problem.rows)
-    return replace(finding, verdict=Verdict(verdict.candidate, Status.AMBIGUOUS, (why, *verdict.reasons)))
+    verdict = judge(problem.of_rows(right), formula, shown.candidate.shape)
+    return verdict if verdict.found else None

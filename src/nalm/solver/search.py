@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from itertools import chain, islice
 
 from nalm.solver.clock import OutOfTime, time_limit
@@ -32,8 +33,7 @@ def searched_within(
     except OutOfTime:
         stopped = "the search was stopped by its limit of time"
         if claims := [verdict for verdict in met if verdict.found]:
-            chosen = Verdict(best_of(problem, claims).candidate, Status.AMBIGUOUS, (stopped,))
-            return Finding(problem, tuple(met), chosen)
+            return Finding(problem, tuple(met), best_of(problem, claims).doubted(stopped))
         return Finding(problem, tuple(met), refused(problem, met).verdict.because(stopped))
 
 
@@ -54,7 +54,7 @@ def searched(
         tried = tried + climb(scope, [shape for shape in SHAPES if shape.cost in costs], report, met)
         finding = _concluded(problem, tried)
         if finding.verdict.status is Status.NONE and not noise_is_known and max(costs) < effort.costs:
-            finding = _blurred(finding, max(costs) > Cost.ITERATION, report)
+            finding = _blurred(finding, effort, max(costs) > Cost.ITERATION, report)
             if finding.verdict.found:
                 return finding
             doubtful = finding if finding.verdict.status is Status.AMBIGUOUS and max(costs) > Cost.ITERATION else None
@@ -78,7 +78,7 @@ def climb(
     undecided = 0
     for shape in shapes:
         report(shape.name)
-        for group in shape.propose(scope):
+        for group in shape.groups(scope):
             for formula in group:
                 judged.append(judge(scope.problem, formula, shape.name))
                 if met is not None:
@@ -106,22 +106,23 @@ def _fallback(problem: Problem) -> Iterator[Verdict]:
     return (unclaimed(problem, formula, "approximation") for formula in approximations(problem))
 
 
-def _blurred(exact: Finding, thorough: bool, report: Report) -> Finding:
+def _blurred(exact: Finding, effort: Effort, thorough: bool, report: Report) -> Finding:
     """What explains the data within their printed digits, if they have few, or else under noise.
 
     Unless `thorough`, by the closed forms only.
     """
     shapes = [s for s in SHAPES if s.under_noise and (thorough or s.cost is Cost.CLOSED_FORM)]
+    reach = replace(BLURRED, functions=effort.functions)
     if (printed := as_printed(exact.problem)) is not None:
         report("printed digits")
-        inside = [in_print(printed, verdict) for verdict in climb(Scope(printed, BLURRED), map(_first, shapes))]
+        inside = [in_print(printed, verdict) for verdict in climb(Scope(printed, reach), map(_first, shapes))]
         finding = _concluded(printed, inside)
         if finding.verdict.status is not Status.NONE:
             return Finding(printed, (*exact.tried, *inside), finding.verdict.because(PRINTED))
         if not thorough:  # noise explains too easily what more shapes would explain exactly
             return exact
     report("noise")
-    scope = Scope(loosened(exact.problem), BLURRED)
+    scope = Scope(loosened(exact.problem), reach)
     return under_noise(exact.problem, _named_proposals(shapes, scope), exact)
 
 
@@ -135,7 +136,7 @@ def _first(shape: Shape) -> Shape:
     """The shape with its first proposals only: where data are blurred, nothing exact guides a search to more."""
 
     def propose(scope: Scope) -> Groups:
-        firsts = (islice(group, SETTINGS.blurred_group) for group in shape.propose(scope))
+        firsts = (islice(group, SETTINGS.blurred_group) for group in shape.groups(scope))
         yield islice(chain.from_iterable(firsts), SETTINGS.blurred_proposals)
 
     return Shape(shape.name, shape.cost, propose, shape.under_noise)

@@ -84,8 +84,8 @@ def solve(
             reach = replace(EFFORTS[effort], functions=named(functions))
             limit = clock.left(SETTINGS.search_share)
             finding = searched_within(limit, problem, reach, noise is not None, report)
-            finding = everywhere(finding, rows.every, columns)
-            finding = without_outliers(finding, clock.left(SETTINGS.outlier_share))
+            finding = everywhere(finding, rows, columns)
+            finding = without_outliers(finding, rows, columns, clock.left(SETTINGS.outlier_share))
             finding = approximated(finding, rows.weights, clock.left()).over(columns)
             unit, why = stack_of(finding.verdict, table.columns)
     chosen, notes = finding.verdict.candidate, [*notes, *finding.verdict.reasons, *why]

@@ -15,11 +15,15 @@ from nalm.solver.settings import SETTINGS
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """The rows a search sees, each once, how much each counts, all rows that count, and what there is to say."""
+    """The rows a search sees, each once, how much each counts, all rows that count, and what there is to say.
+
+    `positions` are those of the rows of `every` in the table that was given.
+    """
 
     problem: Problem
     weights: Array
     every: Problem
+    positions: Indices
     notes: tuple[str, ...] = ()
 
 
@@ -31,8 +35,9 @@ def gathered(table: Problem, weights: Any = None) -> Rows:
     """
     given = checked_weights(weights, table.rows)
     notes: list[str] = []
-    if np.any(given == 0):
-        table, given = table.of_rows(given > 0), given[given > 0]
+    positions = np.flatnonzero(given > 0)
+    if len(positions) < table.rows:
+        table, given = table.of_rows(positions), given[positions]
     every = table
     if table.rows > SETTINGS.sampled_rows:
         table, given = _some(table, given, SETTINGS.sampled_rows)
@@ -44,7 +49,7 @@ def gathered(table: Problem, weights: Any = None) -> Rows:
     if distinct.rows > SETTINGS.search_rows:
         notes.append(f"a sample of {SETTINGS.search_rows} rows was searched; a law must hold at all rows")
         distinct, counted = _some(distinct, counted, SETTINGS.search_rows)
-    return Rows(distinct, counted, every, tuple(notes))
+    return Rows(distinct, counted, every, positions, tuple(notes))
 
 
 def checked_weights(weights: Any, rows: int) -> Array:

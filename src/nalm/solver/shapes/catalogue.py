@@ -199,4 +199,4 @@ def shape_named(name: str) -> Shape:
 
 def proposals(shape: Shape, scope: Scope) -> Iterator[Formula]:
     """All proposals of a shape, one after another."""
-    return chain.from_iterable(shape.propose(scope))
+    return chain.from_iterable(shape.groups(scope))

@@ -25,9 +25,12 @@ class Derived:
 
 
 def derived(problem: Problem, columns: Sequence[Formula], target: Array | None = None) -> Derived | None:
-    """The problem over other columns, and with another target; None if a column has no value at some row."""
+    """The problem over other columns, and with another target; None if a column has no value at some row.
+
+    Physical units are asked of the formulas that are brought back.
+    """
     table = np.stack([evaluate(column, problem.X) for column in columns], axis=1)
     y = problem.y if target is None else target
     if not (np.isfinite(table).all() and np.isfinite(y).all()):
         return None
-    return Derived(replace(problem, X=table, y=y, printed=None), tuple(columns))
+    return Derived(replace(problem, X=table, y=y, printed=None, dimensions=None), tuple(columns))

@@ -93,7 +93,7 @@ class Shape:
     Attributes:
         name: as it is shown beside a candidate.
         cost: when it is tried.
-        propose: formulas of this shape that are near the data. It never judges them.
+        propose: formulas of this shape that are near the data. It never judges them; ask `groups`, which calls it.
         under_noise: does it still find its formulas where errors are a thousand times those of rounding?
     """
 
@@ -101,3 +101,8 @@ class Shape:
     cost: Cost
     propose: Callable[[Scope], Groups]
     under_noise: bool = False
+
+    def groups(self, scope: Scope) -> Groups:
+        """What is proposed, without formulas whose physical units do not balance."""
+        for group in self.propose(scope):
+            yield (formula for formula in group if scope.problem.balances(formula))

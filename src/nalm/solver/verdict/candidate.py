@@ -64,6 +64,10 @@ class Verdict:
         """The same with reasons put before its own."""
         return replace(self, reasons=(*reasons, *self.reasons))
 
+    def doubted(self, *reasons: str) -> Verdict:
+        """The same candidate, no longer claimed: ambiguous, with reasons put before its own."""
+        return replace(self, status=Status.AMBIGUOUS).because(*reasons)
+
     def over(self, columns: Sequence[int]) -> Verdict:
         """The same about a larger table, of which `columns` are those that the formula reads from."""
         return replace(self, candidate=replace(self.candidate, formula=renumbered(self.candidate.formula, columns)))

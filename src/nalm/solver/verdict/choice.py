@@ -19,8 +19,7 @@ def best_of(problem: Problem, tried: Sequence[Verdict], fallback: Iterable[Verdi
     candidates = (v.candidate for v in found)
     rivals = [c for c in candidates if c.complexity <= best.complexity + 1 and len(c.constants) <= len(best.constants)]
     if not all(agrees_elsewhere(problem, best.formula, rival.formula) for rival in rivals):
-        why = "another formula of the same size fits as well but differs outside the data"
-        return Verdict(best, Status.AMBIGUOUS, (why,))
+        return chosen.doubted("another formula of the same size fits as well but differs outside the data")
     return chosen
 
 

@@ -3,51 +3,77 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from nalm.solver.data.problem import Problem
-from nalm.solver.data.rows import chunks
+from nalm.solver.data.rows import Rows, chunks
+from nalm.solver.formula.algebra import Formula, renumbered
 from nalm.solver.settings import SETTINGS
-from nalm.solver.verdict.candidate import Finding, Status, Verdict
+from nalm.solver.verdict.candidate import Finding, Status
 from nalm.solver.verdict.print import as_printed
 
 
-def everywhere(finding: Finding, table: Problem, columns: Sequence[int]) -> Finding:
+def everywhere(finding: Finding, rows: Rows, columns: Sequence[int]) -> Finding:
     """The finding, with its claim taken back if some row of the whole table contradicts it; those rows are named.
 
     Args:
         finding: over some columns of the table.
-        table: all rows; they are looked at some at a time.
+        rows: all of them; they are looked at some at a time.
         columns: which columns the finding is over.
     """
     verdict, searched = finding.verdict, finding.problem
-    if not verdict.found or table.rows <= searched.rows:
+    if not verdict.found or rows.every.rows <= searched.rows:
         return finding
-    formula = verdict.over(columns).candidate.formula
+    against = contradictions(searched, verdict.candidate.formula, rows, columns)
+    if against.fits:
+        return finding
+    if against.few:
+        return replace(finding, verdict=verdict.doubted(against.named))
+    return replace(finding, verdict=replace(verdict, status=Status.NONE).because(against.named))
+
+
+@dataclass(frozen=True)
+class Contradictions:
+    """The rows that contradict a formula, by their positions in the table that was given, of so many rows.
+
+    `fits` says that there are none, and that the errors as a whole are no larger than they may be.
+    """
+
+    positions: tuple[int, ...]
+    rows: int
+    fits: bool
+
+    @property
+    def few(self) -> bool:
+        """Are there some, but so few that they may be wrong rather than the formula?"""
+        return 0 < len(self.positions) <= SETTINGS.most_outliers * self.rows
+
+    @property
+    def named(self) -> str:
+        """A sentence that names the rows.
+
+        >>> Contradictions((3, 17), 200, fits=False).named
+        '2 of 200 rows contradict the formula: 3, 17'
+        """
+        if not self.positions:
+            return "over all rows the errors are too large"
+        listed = ", ".join(map(str, self.positions[: SETTINGS.listed_rows]))
+        more = " ..." if len(self.positions) > SETTINGS.listed_rows else ""
+        return f"{len(self.positions)} of {self.rows} rows contradict the formula: {listed}{more}"
+
+
+def contradictions(searched: Problem, formula: Formula, rows: Rows, columns: Sequence[int]) -> Contradictions:
+    """What all rows say of a formula over some columns of the table, with the noise and digits of the rows searched."""
+    formula = renumbered(formula, columns)
     wrong: list[int] = []
     start = 0
     fits = True
-    for some in chunks(replace(table, noise=searched.noise, additive=searched.additive)):
+    for some in chunks(replace(rows.every, noise=searched.noise, additive=searched.additive)):
         some = (as_printed(some) or some) if searched.printed is not None else some
         errors = np.abs(some.errors(formula))
-        wrong += [start + int(i) for i in np.nonzero(~(errors < some.limit))[0]]
-        fits = fits and (bool(wrong) or some.holds(formula))
+        wrong += [int(i) for i in rows.positions[start + np.flatnonzero(~(errors < some.limit))]]
+        fits = fits and not wrong and some.holds(formula)
         start += some.rows
-    if fits and not wrong:
-        return finding
-    few = 0 < len(wrong) <= SETTINGS.most_outliers * table.rows
-    why = contradicted(wrong, table.rows) if wrong else "over all rows the errors are too large"
-    status = Status.AMBIGUOUS if few else Status.NONE
-    return replace(finding, verdict=Verdict(verdict.candidate, status, (why, *verdict.reasons)))
-
-
-def contradicted(wrong: Sequence[int], rows: int) -> str:
-    """A sentence that names the rows.
-
-    >>> contradicted([3, 17], 200)
-    '2 of 200 rows contradict the formula: 3, 17'
-    """
-    listed = ", ".join(map(str, wrong[: SETTINGS.listed_rows])) + (" ..." if len(wrong) > SETTINGS.listed_rows else "")
-    return f"{len(wrong)} of {rows} rows contradict the formula: {listed}"
+    return Contradictions(tuple(wrong), rows.every.rows, fits)

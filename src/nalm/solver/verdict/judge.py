@@ -29,18 +29,24 @@ def judge(problem: Problem, formula: Formula, shape: str) -> Verdict:
     if problem.blur and _affordable(problem, formula):
         formula = with_real_coefficients(formula)
     if not real_constants(formula):
-        return _claimed(problem, formula, shape) if _exact(problem, formula) else unclaimed(problem, formula, shape)
+        lawful = problem.balances(formula) and _exact(problem, formula)
+        return _claimed(problem, formula, shape) if lawful else unclaimed(problem, formula, shape)
     refined, spread = refine(problem, formula, rounds=1)
     if problem.backward_error(refined) > SETTINGS.hopeless * problem.limit * SETTINGS.rounding / problem.rounding:
         return unclaimed(problem, refined, shape, spread)
     refined, spread = refine(problem, refined, rounds=2)
     for exact in with_exact_constants(refined, spread, bool(problem.blur)):
         if not real_constants(exact) and _as_good(problem, exact, refined) and _exact(problem, exact):
-            return _claimed(problem, exact, shape)
+            claim = _claimed(problem, exact, shape)
+            break
         again, spread_again = refine(problem, exact)
         if real_constants(again) and _acceptable(problem, again, spread_again):
-            return _claimed(problem, tidy(problem, again, spread_again), shape, spread_again)
-    return unclaimed(problem, refined, shape, spread)
+            claim = _claimed(problem, tidy(problem, again, spread_again), shape, spread_again)
+            break
+    else:
+        return unclaimed(problem, refined, shape, spread)
+    # Numbers that turn out to be pure ones carry no unit: then the formula is no law, however well it fits.
+    return claim if problem.balances(claim.candidate.formula) else unclaimed(problem, refined, shape, spread)
 
 
 def _affordable(problem: Problem, formula: Formula) -> bool:
@@ -101,12 +107,7 @@ def _level(problem: Problem) -> float:
 
 
 def _claimed(problem: Problem, formula: Formula, shape: str, spread: Array | None = None) -> Verdict:
-    """The claim that a formula which holds allows: exact or real, or only ambiguous if the data leave a doubt.
-
-    A formula whose physical units do not balance is no law, however well it fits.
-    """
-    if not problem.balances(formula):
-        return unclaimed(problem, formula, shape, spread)
+    """The claim that a formula which holds allows: exact or real, or only ambiguous if the data leave a doubt."""
     candidate = _measured(problem, formula, shape, spread)
     if doubts := doubt(problem, formula):
         return Verdict(candidate, Status.AMBIGUOUS, (doubts,))

@@ -18,7 +18,7 @@ from nalm.solver.data.problem import Problem
 from nalm.solver.formula.algebra import Applied, Formula, PowerProduct, WeightedSum, real_constants
 from nalm.solver.formula.calculus import Array, evaluate
 from nalm.solver.settings import SETTINGS
-from nalm.solver.verdict.candidate import Finding, Status, Verdict
+from nalm.solver.verdict.candidate import Finding, Status
 from nalm.solver.verdict.certainty import agrees_elsewhere, symbol_bits
 from nalm.solver.verdict.choice import refusal
 from nalm.solver.verdict.edits import edits
@@ -124,8 +124,7 @@ def under_noise(problem: Problem, proposed: Iterable[tuple[Formula, str]], exact
         return Finding(problem, tried, refusal([exact.verdict, verdict]))
     note = f"the noise of y was estimated as {best.noise}"
     if verdict.found and _has_rival(noisy, verdict.candidate.formula, pool):
-        reasons = (note, "another formula explains the data nearly as well")
-        return Finding(noisy, tried, Verdict(verdict.candidate, Status.AMBIGUOUS, reasons))
+        return Finding(noisy, tried, verdict.doubted(note, "another formula explains the data nearly as well"))
     return Finding(noisy, tried, verdict.because(note))
 
 
