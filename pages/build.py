@@ -3,6 +3,7 @@
 A template is Markdown with Jinja expressions; pages/templates/results/losses.md becomes docs/results/losses.md:
 
     {{ table("single-module/mul") }}      the study's tables, ours beside published
+    {{ more_seeds("single-module/mul") }} success on all seeds that were run, where they are more than published
     {{ figure("single-module/mul") }}     the field's three-panel figure, written to docs/results/figures/
     {{ division.gold_errors() }}          what a function of pages/chapters/division.py returns, for anything else
 
@@ -20,7 +21,7 @@ import jinja2
 
 from pages import chapters
 from pages.committed import DOCS, ROOT
-from pages.markdown import figure, table
+from pages.markdown import figure, more_seeds, table
 
 TEMPLATES = Path(__file__).with_name("templates")
 
@@ -37,7 +38,7 @@ def environment() -> jinja2.Environment:
         m.name: importlib.import_module(f"{chapters.__name__}.{m.name}")
         for m in pkgutil.iter_modules(chapters.__path__)
     }
-    found.globals |= {"table": table, "figure": figure, **modules}
+    found.globals |= {"table": table, "more_seeds": more_seeds, "figure": figure, **modules}
     return found
 
 

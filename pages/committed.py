@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,17 @@ def entries_of(name: str) -> tuple[Study, list[Entry]]:
     if not entries:
         raise SystemExit(f"results/{chapter}.csv.gz holds no run of {name}; run the study and export it there.")
     return study, entries
+
+
+def extended(name: str) -> tuple[Study, list[Entry]]:
+    """A study and those of its cells that were run on more seeds than the published protocol has, with all of them."""
+    study, usual = entries_of(name)
+    seeds = 1 + max(row["seed"] for row in rows_of(name.partition("/")[0]))
+    counted = {(entry.row, entry.column): entry.runs for entry in usual}
+    entries = summarise(replace(study, seeds=seeds), rows_of(name.partition("/")[0]))
+    longer = [entry for entry in entries if entry.runs > counted.get((entry.row, entry.column), 0)]
+    rows = {entry.row for entry in longer}
+    return replace(study, cells=tuple(cell for cell in study.cells if cell.row in rows)), longer
 
 
 def cells_of(name: str) -> dict[tuple[str, str], Entry]:

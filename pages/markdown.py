@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from nalm.bench.show.figures import points, save, three_panel
-from nalm.bench.show.tables import markdown_tables
-from pages.committed import DOCS, entries_of
+from nalm.bench.show.tables import PANELS, markdown_panel, markdown_tables
+from pages.committed import DOCS, entries_of, extended
 
 FIGURES = DOCS / "results" / "figures"
 
@@ -28,6 +28,14 @@ def picture(figure: Any, name: str, text: str, folder: str = "") -> str:
 def table(study: str) -> str:
     """The study's tables, ours beside the published numbers."""
     return markdown_tables(*entries_of(study))
+
+
+def more_seeds(study: str) -> str:
+    """Success on every seed that was run, where that is more than the published protocol has."""
+    chosen, entries = extended(study)
+    if not entries:
+        return ""
+    return f"The same study on more seeds than published:\n\n{markdown_panel(chosen, entries, PANELS[0])}"
 
 
 def figure(study: str) -> str:

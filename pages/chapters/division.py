@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from nalm.bench.landscape import LANDSCAPES, weight_path
-from nalm.bench.results.summary import Entry
+from nalm.bench.results.stats import Interval, clustered_rate
 from nalm.bench.show.drawings import draw_landscapes, draw_lines, draw_path
 from nalm.bench.studies import find_study
 from nalm.bench.studies.division import LABELS, MIXED_SETS, NEGATIVE, OTHERS, POSITIVE, THREE, TOPS
 from nalm.bench.study import Cell
 from nalm.bench.tasks.arithmetic import RANGES
 from nalm.bench.tasks.division import GOLD, Division, gold_error, near_zero
-from pages.committed import cells_of, rows_of
+from pages.committed import rows_of
 from pages.markdown import markdown_table, picture
 
 UNITS = tuple(LABELS[unit] for unit in THREE)
@@ -40,19 +38,28 @@ TABLE_5_6: tuple[tuple[str, str, str, Sequence[str], tuple[float, ...]], ...] = 
 )
 
 
-def _mean(entries: dict[tuple[str, str], Entry], unit: str, columns: Sequence[str]) -> float:
-    return float(np.mean([entries[unit, column].success.estimate for column in columns]))
+def average(name: str, unit: str, columns: Sequence[str]) -> Interval:
+    """Mean success of a unit over some columns of a study, which share their seeds."""
+    study = find_study(f"division/{name}")
+    solved = {row["id"]: bool(row["solved"]) for row in rows_of("division")}
+    cells = [cell for cell in study.cells if cell.row == unit and cell.column in columns]
+    return clustered_rate(
+        [[solved[run] for run in runs] for runs in zip(*(c.ids(study.seeds) for c in cells), strict=True)]
+    )
+
+
+def _told(mean: Interval, published: float) -> str:
+    return f"{mean.estimate:.2f}, {mean.low:.2f}-{mean.high:.2f} ({published:.2f})"
 
 
 def averages() -> str:
     """The thesis' table 5.6: mean success by kind of input, ours and (published)."""
-    studies = {name: cells_of(f"division/{name}") for name in dict.fromkeys(line[2] for line in TABLE_5_6)}
     lines = [
         [
             redundant,
             kind,
             str(len(columns)),
-            *(f"{_mean(studies[name], u, columns):.2f} ({p:.2f})" for u, p in zip(UNITS, published, strict=True)),
+            *(_told(average(name, unit, columns), p) for unit, p in zip(UNITS, published, strict=True)),
         ]
         for redundant, kind, name, columns, published in TABLE_5_6
     ]
@@ -81,10 +88,12 @@ def mixed_sign_seeds() -> str:
 
 def overall() -> str:
     """Mean success over the nine ranges with ten inputs, beside the numbers of the abstract."""
-    entries = cells_of("division/uniform-10")
     published = {"Real NPU": "0.702", "Real NPU mod.": "0.853", "NRU": "", "NMRU": "0.916"}
-    lines = [[u, f"{_mean(entries, u, list(RANGES)):.3f}", said] for u, said in published.items()]
-    return markdown_table(["unit", "mean over nine ranges", "published"], lines)
+    lines = []
+    for unit, said in published.items():
+        mean = average("uniform-10", unit, list(RANGES))
+        lines.append([unit, f"{mean.estimate:.3f}", f"{mean.low:.2f}-{mean.high:.2f}", said])
+    return markdown_table(["unit", "mean over nine ranges", "95 % interval", "published"], lines)
 
 
 GOLD_TOPS = tuple(10.0**k for k in range(-8, 1))

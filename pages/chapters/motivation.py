@@ -49,6 +49,20 @@ def mlp_errors() -> str:
     return markdown_table(head, sorted(lines, key=lambda line: list(SIGNS).index(line[0])))
 
 
+DEAD = 0.1  # between the two errors of MLP (1) on ×: 0.0071, and 0.39 with a rectifier that is off for all inputs
+
+
+def dead_seeds() -> str:
+    """How many of all seeds that were run end with a dead rectifier."""
+    study = find_study("motivation/mlp")
+    (cell,) = (cell for cell in study.cells if (cell.row, cell.column) == ("MLP (1)", "×"))
+    by_id = {row["id"]: row for row in rows_of("motivation")}
+    names = [name for name in cell.ids(1 + max(row["seed"] for row in by_id.values())) if name in by_id]
+    dead = sum(float(by_id[name]["validation_error"]) > DEAD for name in names)
+    share = f"{dead / len(names):.0%}"
+    return f"That is the luck of the first seeds: of all {len(names)} that were run {dead} end so, {share}."
+
+
 def _learned(run: Run, weights: dict[str, Any]) -> Surface:
     unit = run.model.build(()).eval()
     parameters = {name: torch.tensor(value) for name, value in weights.items()}

@@ -5,9 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from nalm.bench.landscape import LANDSCAPES, from_every_start
+from nalm.bench.results.summary import Entry
 from nalm.bench.show.drawings import draw_landscapes, draw_starts, figure_of
 from nalm.bench.show.figures import COLOURS
-from pages.markdown import picture
+from nalm.bench.studies import find_study
+from pages.committed import cells_of
+from pages.markdown import markdown_table, picture
 
 
 def starts() -> str:
@@ -21,6 +24,34 @@ def starts() -> str:
             " ".join(f"{label}: {result.solved.mean():.0%} of 441 starts." for label, result in results.items()),
         ]
     )
+
+
+BEST = (
+    ("stochastic", "NMU"),
+    ("stochastic", "sNMU 1-5"),
+    ("gates", "λ 0.01"),
+    ("gradient-noise", "η 0.01"),
+)
+"""The plain unit, and of each kind of noise the row with the most successes here, the fastest of them."""
+
+
+def three_noises() -> str:
+    """Success and mean steps of the NMU and of each kind of noise at its best."""
+    columns = find_study("multiplication/stochastic").columns
+    kinds = {(study, row): cells_of(f"multiplication/{study}") for study, row in BEST}
+    lines = []
+    for column in columns:
+        entries = [cells[row, column] for (_, row), cells in kinds.items()]
+        lines.append([column, *(f"{e.success.estimate:.2f}, {_steps(e)}" for e in entries)])
+    return markdown_table(["success, mean steps", *(_name(study, row) for study, row in kinds)], lines)
+
+
+def _name(study: str, row: str) -> str:
+    return row if study == "stochastic" else f"{study.replace('-', ' ')}, {row}"
+
+
+def _steps(entry: Entry) -> str:
+    return "-" if entry.solved_at is None else f"{entry.solved_at.estimate:,.0f}"
 
 
 def noise_bounds() -> str:

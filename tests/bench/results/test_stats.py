@@ -15,9 +15,46 @@ from scipy import optimize, special
 from scipy import stats as distributions
 
 from nalm.bench.results import stats
-from nalm.bench.results.stats import Interval, beta_mean, disjoint, gamma_mean, median, paired_difference, wilson
+from nalm.bench.results.stats import (
+    Interval,
+    beta_mean,
+    clustered_rate,
+    disjoint,
+    gamma_mean,
+    median,
+    paired_difference,
+    wilson,
+)
 
 Z = 1.959963984540054
+
+
+@pytest.mark.parametrize(("seeds", "cells"), [(25, 5), (10, 1)])
+def test_a_clustered_rate_counts_between_the_seeds_and_all_runs(seeds: int, cells: int) -> None:
+    half = seeds // 2
+    together = clustered_rate([[seed < half] * cells for seed in range(seeds)])  # a seed decides for all its cells
+    assert together == pytest.approx(wilson(half, seeds))
+    alternating = clustered_rate([[(seed + cell) % 2 == 0 for cell in range(cells)] for seed in range(seeds)])
+    assert together.high - together.low >= alternating.high - alternating.low
+    assert clustered_rate([[True] * cells] * seeds) == wilson(seeds, seeds)
+    assert clustered_rate([[False] * cells] * seeds) == wilson(0, seeds)
+
+
+def test_a_clustered_rate_covers_the_truth_where_runs_of_a_seed_are_bound() -> None:
+    generator = np.random.default_rng(0)
+    covered = independent = 0
+    for _ in range(400):
+        chances = np.repeat(generator.beta(0.5, 0.5, 25)[:, None], 5, 1)  # strongly bound, half of them solved
+        solved = generator.random((25, 5)) < chances
+        bounds, naive = clustered_rate(solved.tolist()), wilson(int(solved.sum()), solved.size)
+        covered += bounds.low <= 0.5 <= bounds.high
+        independent += naive.low <= 0.5 <= naive.high
+    assert covered >= 0.92 * 400 > independent
+
+
+def test_a_clustered_rate_needs_seeds_by_cells() -> None:
+    with pytest.raises(ValueError, match="seeds by cells"):
+        clustered_rate([])
 
 
 def test_documentation_examples_hold() -> None:

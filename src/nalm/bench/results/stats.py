@@ -51,13 +51,38 @@ def wilson(successes: int, n: int, level: float = 0.95) -> Interval:
     """
     if not 0 <= successes <= n:
         raise ValueError(f"successes must lie between 0 and n, got {successes} of {n}")
-    if n == 0:
-        return Interval(math.nan, 0.0, 1.0)
-    z, rate = _normal_quantile(level), successes / n
+    return _wilson(successes / n, n, level) if n else Interval(math.nan, 0.0, 1.0)
+
+
+def _wilson(rate: float, n: float, level: float) -> Interval:
+    z = _normal_quantile(level)
     centre = (rate + z**2 / (2 * n)) / (1 + z**2 / n)
     half = z * math.sqrt(rate * (1 - rate) / n + z**2 / (4 * n**2)) / (1 + z**2 / n)
     # At the ends one bound is exact; rounding must not move it.
-    return Interval(rate, 0.0 if successes == 0 else centre - half, 1.0 if successes == n else centre + half)
+    return Interval(rate, 0.0 if rate == 0 else centre - half, 1.0 if rate == 1 else centre + half)
+
+
+def clustered_rate(solved: Sequence[Sequence[bool]], level: float = 0.95) -> Interval:
+    """The success rate over several cells that share seeds, `solved[seed][cell]`: runs of one seed succeed and fail
+    together, so that they count for less than as many independent ones.
+
+    Wilson's interval with the effective number of runs (Kish 1965): that of independent runs whose rate would vary as
+    much as the rates of the seeds do. At least one run per seed counts, at most all; where every run is solved, or none
+    is, the seeds cannot tell how strongly they bind, and only they count.
+
+    >>> together, apart = [[True] * 4] * 5 + [[False] * 4] * 5, [[True, False] * 2] * 10
+    >>> [round(clustered_rate(runs).low, 2) for runs in (together, apart)]
+    [0.24, 0.35]
+    """
+    runs = np.asarray(solved, dtype=np.float64)
+    if runs.ndim != 2 or not runs.size:
+        raise ValueError(f"runs come as seeds by cells, at least one of each, got an array of shape {runs.shape}")
+    seeds, cells = runs.shape
+    rate = float(runs.mean())
+    spread = float(runs.mean(1).var(ddof=1)) / seeds if seeds > 1 else 0.0
+    certain = rate in (0.0, 1.0) or seeds == 1
+    effective = seeds if certain else rate * (1 - rate) / max(spread, 1e-300)
+    return _wilson(rate, min(max(effective, seeds), seeds * cells), level)
 
 
 def median(values: Values, level: float = 0.95) -> Interval:

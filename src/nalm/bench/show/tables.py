@@ -146,16 +146,18 @@ def _columns_that_fit(units: Sequence[str], lines: Sequence[Sequence[Sequence[st
 
 def markdown_tables(study: Study, entries: Sequence[Entry]) -> str:
     """The same tables as Markdown, each with what it stands on below, and the footnotes at the end."""
-    parts = []
-    for panel in panels(study):
-        head = ["", *study.rows]
-        lines = ["| " + " | ".join(map(_cell, head)) + " |", "|" + "---|" * len(head)]
-        for row in _grid(study, entries, panel.content):
-            lines.append("| " + " | ".join("<br>".join(map(_cell, lines_)) for lines_ in row) + " |")
-        parts.append(f"**{panel.title}**\n\n" + "\n".join(lines))
-        parts.append(f"{basis(study, entries)}; {panel.method}.")
+    parts = [markdown_panel(study, entries, panel) for panel in panels(study)]
     notes = "\n".join(f"- {line}" for line in footnotes(study, entries))
     return "\n\n".join([*parts, *([notes] if notes else [])])
+
+
+def markdown_panel(study: Study, entries: Sequence[Entry], panel: Panel) -> str:
+    """One of them."""
+    head = ["", *study.rows]
+    lines = ["| " + " | ".join(map(_cell, head)) + " |", "|" + "---|" * len(head)]
+    for row in _grid(study, entries, panel.content):
+        lines.append("| " + " | ".join("<br>".join(map(_cell, lines_)) for lines_ in row) + " |")
+    return f"**{panel.title}**\n\n" + "\n".join(lines) + f"\n\n{basis(study, entries)}; {panel.method}."
 
 
 def _cell(text: str) -> str:

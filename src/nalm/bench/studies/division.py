@@ -64,7 +64,7 @@ def said(unit: str, columns: tuple[str, ...] | list[str], success: float, source
 UNIFORM = Study(
     name="division/uniform",
     title="Division of two inputs",
-    reproduces="Mistry et al. 2022 (division), figure 3; Mistry 2023, figure 5.7",
+    reproduces="Mistry et al. 2022 (division), figure 3; Mistry 2023, figure 5.6",
     cells=cells_over(rows(LABELS, 2), tasks(2)),
     published={
         **said("NRU", list(RANGES), 1.0, PAPER),
@@ -78,7 +78,7 @@ UNIFORM = Study(
 UNIFORM_10 = Study(
     name="division/uniform-10",
     title="Division of two of ten inputs",
-    reproduces="Mistry et al. 2022 (division), figure 6",
+    reproduces="Mistry et al. 2022 (division), figure 6; Mistry 2023, figure 5.7",
     cells=cells_over(rows(LABELS, 10), tasks(10)),
     published={
         **said("NRU", (*NEGATIVE, MIXED), 0.0, PAPER),

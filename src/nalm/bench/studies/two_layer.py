@@ -134,30 +134,42 @@ OPERATIONS: dict[str, Task] = {
     label: TwoLayer(*ONE_TWO, name=name)
     for label, name in (("×", "mul"), ("/", "div"), ("+", "add"), ("−", "sub"), ("√", "sqrt"), ("square", "square"))
 }
-# success and sample mean of solved-at
-SOLVED: dict[tuple[str, str], tuple[float, float | None]] = {
-    ("NAC•NMU", "×"): (0.93, 1.904e6),
+TABLES: dict[tuple[str, str], tuple[float, float]] = {
     ("NAC•σ", "×"): (1.0, 2.649e6),
     ("NAC•", "×"): (0.31, 3.007e6),
+    ("NALU", "+"): (0.14, 1.611e6),
+    ("NMU", "−"): (0.56, 1.0019e6),
+    ("NAC•NMU", "√"): (0.03, 1.003e6),
+    ("NAC•", "√"): (0.07, 1.48e6),
+    ("NAC•", "square"): (0.77, 3.182e6),
+}
+"""Success and mean step as the tables print them, where the authors' file of single runs gives the same mean."""
+OF_FILE: dict[tuple[str, str], tuple[float, float]] = {
+    ("NAC•NMU", "×"): (0.93, 1.904e6),
     ("NMU", "×"): (0.98, 1.502e6),
     ("NAC+", "+"): (1.0, 3.016e5),
     ("Linear", "+"): (1.0, 6.209e4),
-    ("NALU", "+"): (0.14, 1.611e6),
     ("NAU", "+"): (1.0, 1.896e5),
     ("ReLU", "+"): (0.62, 6.855e4),
     ("NAC+", "−"): (1.0, 3.106e5),
     ("Linear", "−"): (0.07, 3.041e6),
     ("NALU", "−"): (0.14, 2.051e6),
     ("NAU", "−"): (1.0, 5.826e4),
-    ("NMU", "−"): (0.56, 1.0019e6),
-    ("NAC•NMU", "√"): (0.03, 1.003e6),
-    ("NAC•", "√"): (0.07, 1.48e6),
     ("NALU", "√"): (0.02, 2.6445e6),
     ("NAC•NMU", "square"): (1.0, 1.444e6),
     ("NAC•σ", "square"): (1.0, 1.919e6),
-    ("NAC•", "square"): (0.77, 3.182e6),
     ("NMU", "square"): (1.0, 1.242e6),
 }
+"""Success as printed; the tables' mean steps differ from this mean of the authors' single runs, which is shown."""
+
+
+def _operation(row: str, column: str) -> Published:
+    """What is known of one network and operation; what neither holds was never solved."""
+    if (row, column) in OF_FILE:
+        return Published(*OF_FILE[row, column], seeds=100, source=f"{TABLE_2}; steps: mean of the authors' runs")
+    return Published(*TABLES.get((row, column), (0.0, None)), seeds=100, source=TABLE_2)
+
+
 COMPARED = [name for name in MODELS if name != "sNMU"]
 OPERATION_STUDY = Study(
     name="two-layer/operations",
@@ -165,12 +177,11 @@ OPERATION_STUDY = Study(
     reproduces=TABLE_2,
     cells=cells_over(networks(COMPARED), OPERATIONS),
     seeds=100,
-    published={
-        (row, column): Published(*SOLVED.get((row, column), (0.0, None)), sparsity=None, seeds=100, source=TABLE_2)
-        for row in COMPARED
-        for column in OPERATIONS
-    },
-    notes=("Published steps are sample means of the authors' per-seed data; several means of their table are not.",),
+    published={(row, column): _operation(row, column) for row in COMPARED for column in OPERATIONS},
+    notes=(
+        f"For {len(OF_FILE)} of {len(OF_FILE) + len(TABLES)} solved cells the published steps are means of the "
+        "authors' single runs, which the printed table does not match.",
+    ),
 )
 
 SEVEN = {
@@ -190,7 +201,7 @@ RANGE_TASKS: dict[str, Task] = {label: TwoLayer(*ALL_RANGES[label]) for label in
 RANGE_STUDY = Study(
     name="two-layer/ranges",
     title="Multiplication on ten ranges",
-    reproduces="Mistry et al. 2022, figures 5 and 7; Madsen and Johansen 2020, figure 3 (bottom)",
+    reproduces="Mistry et al. 2022, figure 7; Madsen and Johansen 2020, figure 3 (bottom)",
     cells=(
         *cells_over([*networks(("NMU", "sNMU")), *other_networks()], RANGE_TASKS),
         *cells_over(networks(OLDER), {label: RANGE_TASKS[label] for label in SEVEN}),

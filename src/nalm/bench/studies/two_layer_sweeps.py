@@ -27,7 +27,7 @@ from nalm.bench.tasks.two_layer import TwoLayer
 from nalm.core.recipe import Constant, Loss, Ramp, Recipe, Switch
 
 GRAPHICS = "Madsen and Johansen 2020, figure {} (vector graphics)"
-FIGURE_7, FIGURE_8 = GRAPHICS.format(7), GRAPHICS.format("8 and 10 to 12")
+FIGURE_7, FIGURE_8, FIGURE_10 = GRAPHICS.format(7), GRAPHICS.format(8), GRAPHICS.format("10 to 12")
 MUL = OPERATIONS["×"]
 NINE: dict[str, Task] = {label: TwoLayer(*pair) for label, pair in RANGES.items()}
 SIZES = {str(hidden): hidden for hidden in range(2, 11)}
@@ -103,7 +103,7 @@ DATASETS = {**INPUTS, **OVERLAPS, **SUBSETS}
 DATASET = Study(
     name="two-layer/dataset",
     title="Multiplication: number of inputs, overlap and size of the subsets",
-    reproduces="Madsen and Johansen 2020, figures 8 and 10 to 12",
+    reproduces="Madsen and Johansen 2020, figure 8",
     cells=tuple(
         Cell(model.label, column, model, task, Descent(replace(recipe, steps=_dataset_steps(task.inputs))))
         for column, task in DATASETS.items()
@@ -172,10 +172,10 @@ PENALTY = Study(
     ),
     seeds=50,
     published={
-        **rates("NAU +", LAMBDAS, (1, 0.943, 1, 0.84, 0.44, 0), FIGURE_8, 50),
-        **rates("NAU −", LAMBDAS, (0.98, 0.98, 1, 1, 1, 1), FIGURE_8, 50),
+        **rates("NAU +", LAMBDAS, (1, 0.943, 1, 0.84, 0.44, 0), FIGURE_10, 50),
+        **rates("NAU −", LAMBDAS, (0.98, 0.98, 1, 1, 1, 1), FIGURE_10, 50),
         **{
-            ("NMU ×", column): Published(success, solved_at, source=FIGURE_8, seeds=50)
+            ("NMU ×", column): Published(success, solved_at, source=FIGURE_10, seeds=50)
             for column, success, solved_at in zip(
                 LAMBDAS, (0.926, 1, 1, 1, 1, 0.784), (1.88e6, 1.88e6, 1.83e6, 1.68e6, 1.42e6, 1.17e6), strict=True
             )
@@ -234,7 +234,7 @@ def _noisy_networks() -> list[tuple[Model, Recipe]]:
 NOISE = Study(
     name="two-layer/noise",
     title="Multiplication with noise: on the inputs, in the gates, on the gradient",
-    reproduces="Mistry et al. 2022, figures 5 and 7 and appendix J (figures only)",
+    reproduces="Mistry et al. 2022, figures 5 and 26; Mistry 2023, figures 4.7 and 4.8 (figures only)",
     cells=cells_over(_noisy_networks(), NINE),
     seeds=25,
     notes=(
