@@ -89,10 +89,11 @@ LADDERS = {
         "app",
     ],
     "nalm.core": [
-        "layout optimiser option scalar start uniforms",
-        "recipe",
+        "layout notebook optimiser option scalar start uniforms",
+        "expression recipe",
         "semantics weight",
         "form weighted",
+        "portrait",
         "unit",
         "containers reading",
     ],
@@ -162,7 +163,7 @@ LADDERS = {
         "everywhere noise",
     ],
     "nalm.training": [
-        "guide rule",
+        "guide logger rule",
         "formula",
     ],
     "nalm.training.formula": [

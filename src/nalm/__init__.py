@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from nalm.core.containers import Chain, Fold, Foreign, Gated, InputGated
-    from nalm.core.reading import Decision, Expression, read, read_logic
+    from nalm.core.expression import Decision, Expression
+    from nalm.core.reading import read, read_logic
     from nalm.core.recipe import SGD, Adam, Clip, Constant, Late, Ramp, Recipe, Restart, Staircase
     from nalm.core.unit import Unit
     from nalm.core.weight import Weight
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from nalm.solver.regressor import ArithmeticRegressor
     from nalm.training.formula import FormulaLearner
     from nalm.training.guide import Guide, guide
+    from nalm.training.logger import UnitLogger
     from nalm.training.rule import LocalGaussNewton
     from nalm.units import baselines
     from nalm.units.classic import ProductUnit, Quadratic
@@ -91,6 +93,7 @@ __all__ = [
     "Staircase",
     "StochasticGateNMU",
     "Unit",
+    "UnitLogger",
     "Weight",
     "__version__",
     "baselines",
@@ -103,7 +106,8 @@ __all__ = [
 # Where each public name lives. It is imported on first use, so that `nalm --help` need not wait for torch.
 _HOMES = {
     "nalm.core.containers": "Chain Fold Foreign Gated InputGated",
-    "nalm.core.reading": "Decision Expression read read_logic",
+    "nalm.core.expression": "Decision Expression",
+    "nalm.core.reading": "read read_logic",
     "nalm.core.recipe": "SGD Adam Clip Constant Late Ramp Recipe Restart Staircase",
     "nalm.core.unit": "Unit",
     "nalm.core.weight": "Weight",
@@ -111,6 +115,7 @@ _HOMES = {
     "nalm.solver.regressor": "ArithmeticRegressor",
     "nalm.training.formula": "FormulaLearner",
     "nalm.training.guide": "Guide guide",
+    "nalm.training.logger": "UnitLogger",
     "nalm.training.rule": "LocalGaussNewton",
     "nalm.units": "baselines",
     "nalm.units.classic": "ProductUnit Quadratic",

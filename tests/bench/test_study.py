@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from nalm.bench.results.store import Store
 from nalm.bench.results.summary import compare, summarise
 from nalm.bench.run import Run
 from nalm.bench.studies import find_study, studies
@@ -78,3 +80,54 @@ def test_a_users_file_is_executed_once(tmp_path: Path) -> None:
 def test_a_row_that_does_not_exist_is_named() -> None:
     with pytest.raises(ValueError, match="Did you mean NMU"):
         find_study("single-module/mul").only(["NMUU"])
+
+
+def test_a_frame_has_a_line_for_each_finished_run_of_the_study(tmp_path: Path) -> None:
+    study = replace(find_study("single-module/mul").only(["NMU", "NALU"], ["U[1,2)"]), seeds=3)
+    nmu, nalu = (next(cell.ids(3) for cell in study.cells if cell.row == row) for row in ("NMU", "NALU"))
+    with Store(tmp_path / "runs.db") as store:
+        store.add(
+            {"id": run, "unit": "NMU", "seed": i, "solved": True, "weights": {"W": [1]}} for i, run in enumerate(nmu)
+        )
+        store.add([{"id": nalu[0], "unit": "NALU", "seed": 0, "solved": False, "solved_at": None}])
+        store.add([{"id": "of another study", "unit": "NMU", "solved": False}])
+        frame = study.frame(store)
+        records = store.records()
+        shown = store._repr_html_()
+    assert frame.groupby("row")["solved"].agg(["mean", "count"]).to_dict("index") == {
+        "NALU": {"mean": 0.0, "count": 1},
+        "NMU": {"mean": 1.0, "count": 3},
+    }
+    assert set(frame["column"]) == {"U[1,2)"}
+    assert "weights" not in frame
+    assert study.frame(records).equals(frame)
+    assert study.frame([]).empty
+    assert summarise(study, frame.to_dict("records")) == summarise(study, records)  # and back
+    assert "<td>NMU</td><td>4</td><td>3</td>" in shown
+
+
+def test_the_frame_counts_success_as_the_study_does() -> None:
+    class Strict(type(find_study("single-module/mul"))):
+        def solved(self, record, column, records) -> bool:
+            return record["seed"] == 0
+
+    whole = find_study("single-module/mul").only(["NMU"], ["U[1,2)"])
+    study = Strict(**{**vars(whole), "seeds": 2})
+    records = [{"id": name, "seed": seed, "solved": True} for seed, name in enumerate(study.ids())]
+    assert study.frame(records)["solved"].tolist() == [True, False]
+
+
+def test_without_pandas_a_frame_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ImportError, match=r"needs pandas: pip install 'nalm\[sklearn\]'"):
+        find_study("single-module/mul").frame([])
+
+
+def test_a_notebook_shows_a_study_and_its_text_as_text() -> None:
+    study = replace(
+        find_study("single-module/mul").only(["NMU"], ["U[1,2)"]), title="<script>alert(1)</script>", seeds=7
+    )
+    shown = study._repr_html_()
+    assert "<script" not in shown
+    assert "<td>runs</td><td>7: 7 seeds in each of 1 cells</td>" in shown
+    assert "nalm run single-module/mul" in shown

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nalm.core.reading import Expression
+from nalm.core.expression import Expression
 from nalm.solver import solve
 from nalm.solver.show import identifiers, python_function
 from tests.cli.commands import fails, works

@@ -98,3 +98,16 @@ def test_odd_column_names_become_symbols():
     solution = solve(frame, X[:, 0] * X[:, 1] / X[:, 2])
     assert str(solution.expression) == "lambda*mass (kg)/Δt"
     assert solution.expression.numpy()(X)[:, 0] == pytest.approx(X[:, 0] * X[:, 1] / X[:, 2])
+
+
+def test_a_notebook_shows_the_formula_and_names_of_columns_as_text() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.uniform(1, 9, (64, 2))
+    solution = solve(x, x[:, 0] * x[:, 1], names=["<img src=x onerror=alert(1)>", "b"])
+    shown = solution._repr_html_()
+    assert "<img" not in shown
+    assert shown.startswith("<math")
+    assert "&lt;img src=x onerror=alert(1)&gt;" in shown
+    assert "<p>exact, backward error" in shown
+    assert "<td>&gt;</td>" in shown  # the chosen one is marked
+    assert r"\mathrm{<img\ src=x" in solution._repr_latex_()

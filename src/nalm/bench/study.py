@@ -5,19 +5,33 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from nalm.bench.find import nearest
 from nalm.bench.method import Descent, Method, Rule, Solve
 from nalm.bench.run import Model, Run, single
 from nalm.bench.task import Task
+from nalm.core.notebook import table
 from nalm.core.recipe import Recipe
 from nalm.core.unit import Unit
 
+if TYPE_CHECKING:
+    import pandas
+
 Row = tuple[Model, Recipe | Method]
 """A line of a study before it meets its columns; a recipe stands for descent by it."""
+UNFRAMED = ("run", "weights", "curve")
+"""What of a record does not fit a cell of a table."""
 QUICK_SEEDS = 5
 QUICK_STEPS = 5_000
+
+
+@runtime_checkable
+class Records(Protocol):
+    """What keeps finished runs and finds them by id: a `Store`."""
+
+    def records(self, *, id: Sequence[str]) -> list[dict[str, Any]]:
+        """Those of these runs that are kept."""
 
 
 @dataclass(frozen=True)
@@ -120,6 +134,51 @@ class Study:
     def ids(self) -> list[str]:
         """Names of all runs, in the order of `runs`."""
         return [name for cell in self.cells for name in cell.ids(self.seeds)]
+
+    def frame(self, kept: Records | Iterable[Mapping[str, Any]]) -> pandas.DataFrame:
+        """The finished runs of this study as a pandas DataFrame, a line for each, with the row and column it is for.
+
+        Args:
+            kept: a `Store`, or records as `train` gives them.
+
+        >>> from nalm.bench.studies import find_study
+        >>> study = find_study("single-module/mul").only(["NMU"], ["U[1,2)"])
+        >>> record = {"id": study.ids()[0], "unit": "NMU", "seed": 0, "solved": True, "solved_at": 3000}
+        >>> study.frame([record]).groupby(["row", "column"])["solved"].mean().tolist()
+        [1.0]
+        """
+        try:
+            import pandas
+        except ImportError:
+            raise ImportError("Study.frame needs pandas: pip install 'nalm[sklearn]'") from None
+        records = kept.records(id=self.ids()) if isinstance(kept, Records) else list(kept)
+        by_id = {record["id"]: record for record in records}
+        lines = [
+            {
+                "row": cell.row,
+                "column": cell.column,
+                **{name: value for name, value in by_id[run].items() if name not in UNFRAMED},
+                "solved": self.solved(by_id[run], cell.column, records),
+            }
+            for cell in self.cells
+            for run in cell.ids(self.seeds)
+            if run in by_id
+        ]
+        return pandas.DataFrame(lines)
+
+    def _repr_html_(self) -> str:
+        """In a notebook: what is compared with what, and how to run and see it."""
+        steps = sorted({cell.method.steps for cell in self.cells})
+        facts = [
+            ("reproduces", self.reproduces),
+            ("rows", ", ".join(self.rows)),
+            ("columns", ", ".join(self.columns)),
+            ("runs", f"{len(self.cells) * self.seeds:,}: {self.seeds} seeds in each of {len(self.cells)} cells"),
+            ("steps", " or ".join(f"{count:,}" for count in steps)),
+            ("run it", f"nalm run {self.name}"),
+            ("see it", f"nalm show {self.name}"),
+        ]
+        return table((self.name, self.title), facts)
 
     def quick(self) -> Study:
         """A taste: fewer seeds and steps; its runs have ids of their own."""

@@ -15,9 +15,11 @@ from typing import Any, ClassVar, final
 import torch
 from torch import Tensor
 
+from nalm.core.expression import ON_GRID, Expression, expression_of, symbols_for
 from nalm.core.form import Form
 from nalm.core.layout import check_input, features_last, samples_last
 from nalm.core.option import Option
+from nalm.core.portrait import portrait
 from nalm.core.recipe import Recipe
 from nalm.core.scalar import Scalar
 from nalm.core.weight import Weight
@@ -151,6 +153,16 @@ class Unit(Weighted):
         ]
         parts = [f"{self.in_features}, {self.out_features}", *([f"runs={self.runs}"] if self.runs else []), *changed]
         return ", ".join(parts)
+
+    @final
+    def _repr_html_(self) -> str:
+        """In a notebook: what it computes, and how far each weight is from its grid."""
+        name = type(self).__name__
+
+        def expression() -> Expression:
+            return expression_of([self], symbols_for(name, self.in_features, None), ON_GRID)
+
+        return portrait(self, f"{name}({self.extra_repr()})", expression)
 
 
 def _runs(name: str, runs: Sequence[int] | int) -> tuple[int, ...]:

@@ -154,6 +154,13 @@ class Weighted(nn.Module):
         return self.weights[name].value(*self.weights[name].raw(self))
 
     @final
+    def named_weights(self) -> Iterator[tuple[str, Weight, Tensor]]:
+        """Every weight of this unit and those inside it: its name with the way to it, its declaration, its value."""
+        for path, module in self.named_modules():
+            for name, weight in module.weights.items() if isinstance(module, Weighted) else ():
+                yield f"{path}.{name}".lstrip("."), weight, weight.value(*weight.raw(module)).detach()
+
+    @final
     def numbers(self, name: str) -> list[Any]:
         """A weight as nested lists of plain numbers for `formula`: whole numbers on the grid, floats elsewhere."""
         label = f"{type(self).__name__}.{name}"

@@ -10,7 +10,7 @@ import unicodedata
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from nalm.solver.solution import Solution
+from nalm.solver.solution import CANDIDATE_HEAD, Solution
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -21,13 +21,10 @@ def candidate_table(solution: Solution) -> Table:
     from rich.table import Table
 
     table = Table(title=None, show_edge=False, pad_edge=False)
-    for heading, side in (("", "left"), ("formula", "left"), ("shape", "left"), ("size", "right"), ("error", "right")):
-        table.add_column(heading, justify=side, overflow="fold")  # type: ignore[arg-type]
-    table.add_column("verdict")
-    for entry in solution.candidates:
-        mark = ">" if entry["chosen"] else ""
-        error = f"{entry['relative_error']:.1e}"
-        table.add_row(mark, entry["formula"], entry["shape"], str(entry["complexity"]), error, entry["status"])
+    for heading in CANDIDATE_HEAD:
+        table.add_column(heading, justify="right" if heading in ("size", "error") else "left", overflow="fold")
+    for line in solution.candidate_lines():
+        table.add_row(*line)
     return table
 
 

@@ -13,8 +13,11 @@ from nalm.solver.formula.notation import neat, to_sympy
 from nalm.solver.verdict.candidate import Candidate, Fitted, Status, Verdict
 
 if TYPE_CHECKING:
-    from nalm.core.reading import Expression
+    from nalm.core.expression import Expression
     from nalm.core.unit import Unit
+
+
+CANDIDATE_HEAD = ("", "formula", "shape", "size", "error", "verdict")
 
 
 @dataclass(frozen=True)
@@ -99,6 +102,20 @@ class Solution:
             for verdict in self.front
         ]
 
+    def candidate_lines(self) -> list[tuple[str, ...]]:
+        """The front as texts under `CANDIDATE_HEAD`, the chosen one marked."""
+        return [
+            (
+                ">" if entry["chosen"] else "",
+                entry["formula"],
+                entry["shape"],
+                str(entry["complexity"]),
+                f"{entry['relative_error']:.1e}",
+                entry["status"],
+            )
+            for entry in self.candidates
+        ]
+
     def with_notes(self, notes: Sequence[str]) -> Solution:
         """The same with notes put before its own."""
         return replace(self, evidence=replace(self.evidence, notes=(*notes, *self.evidence.notes)))
@@ -127,12 +144,23 @@ class Solution:
     def _repr_latex_(self) -> str:
         return self.expression._repr_latex_()
 
+    def _repr_html_(self) -> str:
+        """In a notebook: the formula, the verdict, the notes, and what else was tried."""
+        from nalm.core.notebook import mathml, paragraph, table
+
+        said = [f"{self.status}, {self.accuracy}", *(f"Note: {note}" for note in self.evidence.notes)]
+        return (
+            mathml(self.expression.sympy)
+            + "".join(map(paragraph, said))
+            + table(CANDIDATE_HEAD, self.candidate_lines())
+        )
+
 
 def expression_of(candidate: Candidate, names: Sequence[str], unit: Unit | None = None) -> Expression:
     """A candidate's formula over its column names."""
     import sympy
 
-    from nalm.core.reading import Expression
+    from nalm.core.expression import Expression
 
     symbols = tuple(sympy.Symbol(name, real=True) for name in names)
     return Expression((neat(to_sympy(candidate.formula, symbols)),), symbols, not candidate.constants, unit)

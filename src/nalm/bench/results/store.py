@@ -43,6 +43,7 @@ from nalm.bench.results.schema import (
     with_checks,
 )
 from nalm.bench.results.writing import OPEN, PathLike, check_target, identity
+from nalm.core.notebook import paragraph, table
 
 BATCH = 1_000  # records moved at once
 PATIENCE = 60.0  # seconds a writer waits for the others
@@ -124,6 +125,12 @@ class Store:
         OPEN[self._file.identity] -= 1
         if self._session is not None:
             self._session.close()
+
+    def _repr_html_(self) -> str:
+        """In a notebook: how many runs of which study and unit there are, and how many of them are solved."""
+        query = "SELECT study, unit, count(*), sum(solved) FROM runs GROUP BY study, unit ORDER BY study, unit"
+        lines = [tuple("" if cell is None else str(cell) for cell in line) for line in self._query(query)]
+        return paragraph(str(self.path)) + table(("study", "unit", "runs", "solved"), lines)
 
     # -- finished runs -------------------------------------------------------------------------------------------
 

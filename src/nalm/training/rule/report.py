@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from nalm.core.notebook import paragraph, table
 from nalm.core.reading import read
 from nalm.training.rule.mode import Standing
 
@@ -46,13 +46,11 @@ class Report:
     def __str__(self) -> str:
         lines = [HEAD, *self._lines()]
         widths = [max(len(line[i]) for line in lines) for i in range(len(HEAD))]
-        table = ["  ".join(c.ljust(w) for c, w in zip(line, widths, strict=True)).rstrip() for line in lines]
-        return "\n".join([*table, self._foot()])
+        padded = ["  ".join(c.ljust(w) for c, w in zip(line, widths, strict=True)).rstrip() for line in lines]
+        return "\n".join([*padded, self._foot()])
 
     def _repr_html_(self) -> str:
-        head = "".join(f"<th>{c}</th>" for c in HEAD)
-        body = "".join("<tr>" + "".join(f"<td>{html.escape(c)}</td>" for c in line) + "</tr>" for line in self._lines())
-        return f"<table><tr>{head}</tr>{body}</table><p>{html.escape(self._foot())}</p>"
+        return table(HEAD, self._lines()) + paragraph(self._foot())
 
     def _lines(self) -> list[tuple[str, ...]]:
         lines = [(_title(s), s.position.value, _state(s), _percent(s.unexplained), _formula(s)) for s in self.standings]
