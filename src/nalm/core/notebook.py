@@ -39,7 +39,7 @@ def latex(formula: Any) -> str:
 
     >>> import sympy
     >>> latex(sympy.Symbol("mass (kg)") * sympy.Symbol("v_0"))
-    'v_{0} \\mathrm{mass\\ (kg)}'
+    '\\mathrm{mass\\ (kg)} v_{0}'
     """
     import sympy
 
