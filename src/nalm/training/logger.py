@@ -41,13 +41,14 @@ class UnitLogger:
         within: weights nearer than this to their grid count as arrived, and are read as the grid value.
         append: go on with a file that is there, after a restart; otherwise such a file is an error.
 
-    >>> import nalm, tempfile, torch
+    >>> import nalm, pathlib, tempfile, torch
     >>> model = torch.nn.Sequential(nalm.NAU(3, 2, seed=0), nalm.NMU(2, 1, seed=0)).eval()
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     log = nalm.UnitLogger(model, f"{folder}/run.csv", every=10)
+    ...     path = pathlib.Path(folder, "run.csv")
+    ...     log = nalm.UnitLogger(model, path, every=10)
     ...     for step in range(20):
     ...         log(step, loss=1 / (1 + step))  # in the loop, after optimizer.step()
-    ...     print(open(f"{folder}/run.csv").read().splitlines()[0])
+    ...     print(path.read_text().splitlines()[0])
     step,loss,distance,on_grid,formula
     """
 
