@@ -167,7 +167,8 @@ def _operation(row: str, column: str) -> Published:
     """What is known of one network and operation; what neither holds was never solved."""
     if (row, column) in OF_FILE:
         return Published(*OF_FILE[row, column], seeds=100, source=f"{TABLE_2}; steps: mean of the authors' runs")
-    return Published(*TABLES.get((row, column), (0.0, None)), seeds=100, source=TABLE_2)
+    success, steps = TABLES.get((row, column), (0.0, None))
+    return Published(success, steps, seeds=100, source=TABLE_2)
 
 
 COMPARED = [name for name in MODELS if name != "sNMU"]
