@@ -102,8 +102,8 @@ class Weighted(nn.Module):
     def sparsity(self) -> Tensor:
         """Sparsity error, of shape `runs`: the largest distance of an element to its grid.
 
-        What stands side by side (the weights of a unit, the two halves of a gate) is averaged, layers on top of each
-        other give their maximum, as published.
+        The weights of a unit are averaged, and so are the two paths of the iNALU (`beside`); other inner units give
+        their maximum: all as published.
         """
         own = [w.distance(w.value(*w.raw(self))).amax(w.axes) for w in self.weights.values() if w.counts and w.grid]
         parts = [unit.sparsity() for unit in _directly_inside(self)]
