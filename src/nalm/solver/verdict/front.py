@@ -14,7 +14,7 @@ import numpy as np
 
 from nalm.solver.clock import OutOfTime, time_limit
 from nalm.solver.data.problem import Problem
-from nalm.solver.formula.algebra import ONE, Formula, real_constants, size, total
+from nalm.solver.formula.algebra import ONE, Formula, inputs, real_constants, size, total, with_constants
 from nalm.solver.formula.bounds import defined_between
 from nalm.solver.formula.calculus import Array, evaluate, gradients
 from nalm.solver.settings import SETTINGS
@@ -58,7 +58,11 @@ def _on_front(finding: Finding, entries: Sequence[Entry], weights: Array) -> Fin
     problem = finding.problem
     front = _undominated(entries, weights)
     chosen = _knee(front, weights)
-    worth = 1 - np.average(chosen.squares, weights=weights) / np.average(front[0].squares, weights=weights)
+    # Which rows are held out together may make the mean look worse than it is, and noise a law beside it.
+    mean = np.average(problem.y, weights=weights)
+    spread = float(np.average((problem.y - mean) ** 2, weights=weights)) * _optimism(problem.rows, 1)
+    alone = min(float(np.average(front[0].squares, weights=weights)), spread)
+    worth = 1 - float(np.average(chosen.squares, weights=weights)) / alone
     if chosen is front[0] or worth < SETTINGS.least_explained:
         return finding
     verdicts = {entry.formula: _verdict(problem, entry, weights) for entry in front}
@@ -108,11 +112,30 @@ def _tried(finding: Finding) -> list[Entry]:
     for verdict in sorted(finding.tried, key=lambda v: v.candidate.relative_error)[: SETTINGS.tried_on_front]:
         candidate = verdict.candidate
         numbers = len(real_constants(candidate.formula))
-        if numbers <= most and defined_between(candidate.formula, low, high) and problem.balances(candidate.formula):
-            optimism = (problem.rows + numbers) / (problem.rows - numbers)  # what fitting has taken off the error
-            squares = optimism * (evaluate(candidate.formula, problem.X) - problem.y) ** 2
-            entries.append(Entry(candidate.formula, candidate.shape, squares))
-    return [entry for entry in entries if np.all(np.isfinite(entry.squares))]
+        reads = bool(inputs(candidate.formula))  # a constant is the sum without terms, whatever it is written as
+        if reads and numbers <= most and defined_between(candidate.formula, low, high):
+            entries.append(_shortened(problem, _in_sample(problem, candidate.formula, candidate.shape)))
+    return [entry for entry in entries if np.all(np.isfinite(entry.squares)) and problem.balances(entry.formula)]
+
+
+def _in_sample(problem: Problem, formula: Formula, shape: str) -> Entry:
+    """Errors at the rows it was fitted to, enlarged by what fitting has taken off them."""
+    optimism = _optimism(problem.rows, len(real_constants(formula)))
+    return Entry(formula, shape, optimism * (evaluate(formula, problem.X) - problem.y) ** 2)
+
+
+def _optimism(rows: int, numbers: int) -> float:
+    return (rows + numbers) / (rows - numbers)
+
+
+def _shortened(problem: Problem, entry: Entry) -> Entry:
+    """The same with its numbers rounded to their accuracy, if that costs nothing that anyone would notice."""
+    values = real_constants(entry.formula)
+    if not values or not np.all(np.isfinite(entry.squares)):
+        return entry
+    numbers = [_rounded(value, spread) for value, spread in zip(values, _deviations(problem, entry), strict=True)]
+    short = _in_sample(problem, with_constants(entry.formula, numbers), entry.shape)
+    return short if np.mean(short.squares) <= (1 + SETTINGS.knee_share) * np.mean(entry.squares) else entry
 
 
 def _undominated(entries: Iterable[Entry], weights: Array) -> list[Entry]:
@@ -167,7 +190,7 @@ def _rounded(value: float, deviation: float) -> float:
     >>> _rounded(3.14159, 0.02), _rounded(1234.5, 30.0), _rounded(0.0012, 0.5)
     (3.142, 1234.0, 0.0)
     """
-    if not deviation > 0:
+    if not 0 < deviation < np.inf:
         return value
     decimals = 1 - int(np.floor(np.log10(deviation)))
     return float(round(value, decimals)) if abs(decimals) < 300 else value
