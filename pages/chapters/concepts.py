@@ -56,6 +56,31 @@ def squashed() -> str:
     return picture(figure, "concepts-squashed.png", "The NAC's weight and its gradient", FOLDER)
 
 
+EPSILON = 1e-7  # of the multiplicative NAC, which keeps its logarithm finite
+
+
+def log_space() -> str:
+    """The expectation of one factor of the multiplicative NAC, and the error of its second-order estimate."""
+    widths, tops = np.linspace(0.01, 0.5, 60), np.linspace(1, 50, 60)
+    expected = np.array([[_mean_power(width, top) for width in widths] for top in tops])
+    estimate = 1 + widths**2 / 3 / 2 * np.log(tops[:, None] / 2 + EPSILON) ** 2  # the variance of U[-r, r) is r^2 / 3
+    with figure_of(1, 2, 2.2) as (figure, panels):
+        shown = (("expectation", expected, "viridis_r"), ("estimate − expectation", estimate - expected, "viridis"))
+        for axes, (title, surface, colours) in zip(panels, shown, strict=True):
+            image = axes.pcolormesh(widths, tops, surface, cmap=colours, shading="nearest", rasterized=True)
+            axes.set(title=title, xlabel="r of the exponents U[-r, r)", ylabel="c of the inputs U[0, c)")
+            figure.colorbar(image, ax=axes)
+    return picture(figure, "concepts-log-space.png", "Expectation of a factor in log space", FOLDER)
+
+
+def _mean_power(width: float, top: float, nodes: int = 64) -> float:
+    """E[(z + epsilon)^w] for w from U[-width, width) and z from U[0, top): over z in closed form, over w by Gauss."""
+    points, shares = np.polynomial.legendre.leggauss(nodes)  # an even number of nodes: none at w = 0
+    w = width * points
+    over_z = ((top + EPSILON) ** (w + 1) - EPSILON ** (w + 1)) / (top * (w + 1))
+    return float(over_z @ shares / 2)
+
+
 def dead_gradients() -> str:
     """The Real NPU's gradient over its two weights when it must select the first of two inputs, by gate."""
     edge = torch.linspace(-1, 1, 121)

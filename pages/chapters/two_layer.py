@@ -107,7 +107,7 @@ def outstanding() -> str:
     return markdown_table(["study", "reproduces", "runs so far", "of", "core hours left"], lines)
 
 
-def gates() -> str:
+def gates(folder: str = "") -> str:
     """Draw the table: one panel per model and operation, solved runs on top of the others."""
     from matplotlib.figure import Figure
 
@@ -127,7 +127,7 @@ def gates() -> str:
     panels[0][-1].legend(frameon=False, fontsize=7)
     figure.supxlabel("mean gate of the second layer (1: sum, 0: product)", fontsize=8)
     figure.supylabel("runs", fontsize=8)
-    return picture(figure, "two-layer-gates.svg", "Mean gate of the second layer")
+    return picture(figure, "two-layer-gates.svg", "Mean gate of the second layer", folder)
 
 
 if __name__ == "__main__":
