@@ -11,9 +11,9 @@ EXAMPLE = re.compile(r"(?:^>>> .*\n?(?:^(?!\s*$|>>> ).*\n?)*)+", re.M)
 
 
 def fenced(text: str) -> str:
-    """The text with a code fence around each run of examples.
+    r"""The text with a code fence around each run of examples.
 
-    >>> print(fenced("Adds.\\n\\n>>> 1 + 1\\n2").replace("`", "'"))
+    >>> print(fenced("Adds.\n\n>>> 1 + 1\n2").replace("`", "'"))
     Adds.
     <BLANKLINE>
     '''pycon

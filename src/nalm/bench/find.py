@@ -31,7 +31,7 @@ def import_all(package: ModuleType) -> None:
 
 
 def nearest(name: str, valid: Iterable[str]) -> str:
-    """ "; did you mean ...?" or a list of all valid names, to end an error message with."""
+    """The end of an error message: "Did you mean ...?", or all valid names if none is like it."""
     names = list(valid)
     lowered = {v.lower(): v for v in names}
     close = difflib.get_close_matches(name.lower(), list(lowered), n=1, cutoff=0.5)

@@ -17,13 +17,15 @@ from nalm.core.optimiser import Optimiser
 class Schedule(Protocol):
     """A number that depends on the training step (counted from 0); `str` says in words how."""
 
-    def at(self, step: int) -> float: ...
+    def at(self, step: int) -> float:
+        """The strength at a step."""
 
-    def scaled(self, factor: float) -> Schedule: ...
+    def scaled(self, factor: float) -> Schedule:
+        """The same for a training that is longer by a factor."""
 
 
 @dataclass(frozen=True)
-class Constant:
+class Constant(Schedule):
     """The same strength at every step.
 
     >>> Constant(0.5).at(10)
@@ -43,7 +45,7 @@ class Constant:
 
 
 @dataclass(frozen=True)
-class Ramp:
+class Ramp(Schedule):
     """Zero until `start`, then a straight line that reaches `to` at `end` and stays there.
 
     >>> Ramp(10, 20_000, 35_000).at(27_500)
@@ -70,7 +72,7 @@ class Ramp:
 
 
 @dataclass(frozen=True)
-class Staircase:
+class Staircase(Schedule):
     """Starts at `first` and is multiplied by ten every `every` steps until it has reached `last`.
 
     >>> [f"{Staircase(1e-9, 1e-7).at(t):.0e}" for t in (0, 10_000, 20_000, 50_000)]
@@ -92,7 +94,7 @@ class Staircase:
 
 
 @dataclass(frozen=True)
-class Late:
+class Late(Schedule):
     """`strength` once `after` steps have passed and the last validation error was below `error` (iNALU)."""
 
     strength: float

@@ -28,20 +28,24 @@ CLOCK = ["penalty", "bias1", "bias2"]
 
 
 def nmu(p: Tensors, x: Tensor, _: Tensors) -> Tensor:
+    """A product, `(outputs, samples)`."""
     return torch.prod(1 + p["w"][..., None] * (x[:, None] - 1), 0)
 
 
 def nau(p: Tensors, x: Tensor, _: Tensors) -> Tensor:
+    """A sum."""
     return p["w"].T @ x
 
 
 def snmu(p: Tensors, x: Tensor, draws: Tensors) -> Tensor:
+    """A product under noise that is divided out again."""
     noise = 1 + 4 * draws["noise"]
     noisy = torch.prod(1 + p["w"][..., None] * (noise * x - 1)[:, None], 0)
     return noisy / torch.prod(1 + p["w"][..., None] * (noise - 1)[:, None], 0)
 
 
 def real_npu(p: Tensors, x: Tensor, _: Tensors) -> Tensor:
+    """Powers of magnitudes, signs apart."""
     gate = p["g"].clamp(0, 1)[:, None]
     magnitude = gate * (x.abs() + 1e-5) + (1 - gate)
     angle = torch.where(x < 0, torch.pi, 0.0) * gate
@@ -49,12 +53,14 @@ def real_npu(p: Tensors, x: Tensor, _: Tensors) -> Tensor:
 
 
 def nalu(p: Tensors, x: Tensor, _: Tensors) -> Tensor:
+    """A gated choice of a sum and a product."""
     w = torch.tanh(p["w"]) * torch.sigmoid(p["m"])
     gate = torch.sigmoid(p["g"].T @ x)
     return gate * (w.T @ x) + (1 - gate) * torch.exp(w.T @ torch.log(x.abs() + 1e-7))
 
 
 def nmru(p: Tensors, x: Tensor, _: Tensors) -> Tensor:
+    """A product of inputs and reciprocals."""
     both = torch.cat([x, 1 / x], 0)[:, None]
     w = p["w"][..., None]
     sign = torch.prod(torch.cos(torch.pi * w * torch.where(both < 0, 1.0, 0.0)), 0)
@@ -62,11 +68,13 @@ def nmru(p: Tensors, x: Tensor, _: Tensors) -> Tensor:
 
 
 def two_layers(p: Tensors, x: Tensor, _: Tensors) -> Tensor:
+    """A product of sums."""
     hidden = p["w1"].T @ x
     return torch.prod(1 + p["w2"][..., None] * (hidden[:, None] - 1), 0)
 
 
 def pull(w: Tensor) -> Tensor:
+    """The mean distance of weights to -1, 0 and 1."""
     return torch.minimum(w.abs(), (1 - w.abs()).abs()).mean()
 
 
@@ -82,11 +90,13 @@ class Case:
     noise: bool = False
 
     def data(self, consts: Tensors, draws: Tensors) -> tuple[Tensor, Tensor]:
+        """Inputs and targets of a step."""
         x = consts["low"] + (consts["high"] - consts["low"]) * draws["x"]
         a, b = torch.split(consts["masks"] @ x, 1)
         return x, {"mul": a * b, "add": a + b, "div": a / b}[self.operation]
 
     def gradient(self, state: Tensors, consts: Tensors, draws: Tensors, clock: Tensors) -> tuple[Tensors, Tensor]:
+        """The gradient of loss and penalty, and the error."""
         x, target = self.data(consts, draws)
 
         def loss(p: Tensors) -> tuple[Tensor, Tensor]:
@@ -116,10 +126,12 @@ class Case:
         return gradients, {"loss": error}
 
     def evaluate(self, state: Tensors, consts: Tensors, draws: Tensors, _: Tensors) -> tuple[Tensors, Tensors]:
+        """Nothing to keep, and the error."""
         x, target = self.data(consts, draws)
         return {}, {"error": ((self.forward(state, x, draws) - target) ** 2).mean()}
 
     def draws(self, samples: int = BATCH) -> dict[str, tuple[int, tuple[int, ...]]]:
+        """Which random numbers a step needs: stream and shape by name."""
         own = {"noise": (int(Stream.NOISE), (self.inputs, samples))} if self.noise else {}
         return {"x": (int(Stream.TRAIN), (self.inputs, samples)), **own}
 
@@ -141,6 +153,7 @@ class Case:
         return state, consts, np.repeat(np.arange(seeds), 9)
 
     def compile(self, function: Any = None, samples: int = BATCH, **options: Any) -> Kernel:
+        """The case, or a function of the same arguments, as native code."""
         state, consts, _ = self.arrays(1)
         slots = function is None
         return compile_step(
@@ -184,14 +197,17 @@ def clock_table(steps: int, first: int = 0) -> Floats:
 
 
 def copied(arrays: Arrays) -> Arrays:
+    """A deep copy."""
     return {name: value.copy() for name, value in arrays.items()}
 
 
 def one_run(arrays: Arrays, run: int, dtype: torch.dtype = torch.float32) -> Tensors:
+    """One run's share of arrays over all runs."""
     return {name: torch.tensor(value[run]).to(dtype) for name, value in arrays.items()}
 
 
 def draw(draws: dict[str, tuple[int, tuple[int, ...]]], seed: int, step: int) -> Tensors:
+    """The random numbers of a step, by name."""
     return {name: uniforms(seed, stream, step, shape) for name, (stream, shape) in draws.items()}
 
 

@@ -188,9 +188,10 @@ def _latex_table(solution: Solution) -> str:
 
 
 def _power_of_ten(value: float) -> str:
-    """
+    r"""A number with two digits as LaTeX.
+
     >>> _power_of_ten(0.0123)
-    '1.2 \\\\cdot 10^{-2}'
+    '1.2 \\cdot 10^{-2}'
     """
     digits, power = f"{value:.1e}".split("e")
     return f"{digits} \\cdot 10^{{{int(power)}}}"

@@ -59,14 +59,17 @@ class Solution:
 
     @property
     def chosen(self) -> Candidate:
+        """The candidate that was chosen."""
         return self.verdict.candidate
 
     @property
     def status(self) -> Status:
+        """The verdict in a word or two."""
         return self.verdict.status
 
     @property
     def exact(self) -> bool:
+        """Whether every number in the formula is known exactly."""
         return self.status is Status.EXACT
 
     @property

@@ -35,7 +35,8 @@ class ClusterError(RuntimeError):
 class Workers(Protocol):
     """Where groups are trained: gives their records in any order."""
 
-    def results(self, todo: list[list[Run]], options: Options) -> Iterator[list[dict[str, Any]]]: ...
+    def results(self, todo: list[list[Run]], options: Options) -> Iterator[list[dict[str, Any]]]:
+        """The records of the runs, list by list, as they are finished."""
 
 
 def train_on(

@@ -121,6 +121,7 @@ class Store:
         self.close()
 
     def close(self) -> None:
+        """Let go of the file; what was added is in it."""
         self._connection.close()
         OPEN[self._file.identity] -= 1
         if self._session is not None:

@@ -21,11 +21,14 @@ INPUT_PENALTY = "input"  # R_z of the sequence studies, by its name in a recipe
 class Learner(Protocol):
     """One step at a time, with a state that can be saved."""
 
-    def step(self, evaluate: Evaluate, x: Tensor, target: Tensor, now: int) -> None: ...
+    def step(self, evaluate: Evaluate, x: Tensor, target: Tensor, now: int) -> None:
+        """One step on a batch; `now` counts the steps."""
 
-    def state_dict(self) -> dict[str, Any]: ...
+    def state_dict(self) -> dict[str, Any]:
+        """What to keep, so that training can go on later."""
 
-    def load_state_dict(self, state: dict[str, Any]) -> None: ...
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on where `state_dict` was taken."""
 
 
 def adam(parameters: Any, rate: float) -> torch.optim.Optimizer:

@@ -129,6 +129,7 @@ class PairProblem:
         self.count = len(self.train)
 
     def batch(self, chosen: Tensor, step_seed: int) -> tuple[Tensor, Tensor]:
+        """Images and targets of the chosen pairs."""
         return normalised(self.train.images.pixels[self.train.index[chosen]]), self._targets(self.train.labels[chosen])
 
     def _targets(self, labels: Tensor) -> Tensor:
@@ -136,6 +137,7 @@ class PairProblem:
         return self.operation.exact(numbers[:, :1], numbers[:, 1:])
 
     def measure(self, network: Reading) -> Measured:
+        """Accuracies and errors of a network, by column of the results."""
         test, train = (self._accuracies(network, part) for part in (self.test, self.trained))
         error = test.pop("error")
         told = {"test_error": error, "validation_error": train["error"], "unit_error": self._unit_error(network)}
@@ -221,11 +223,13 @@ class ColourProblem:
         self.count = len(self.train)
 
     def batch(self, chosen: Tensor, step_seed: int) -> tuple[Tensor, Tensor]:
+        """Distorted images and products of the chosen pairs."""
         generator = torch.Generator().manual_seed(step_seed)
         labels = self.train.labels[chosen].float()
         return distorted(self.train.images.pixels[self.train.index[chosen]], generator), labels[:, :1] * labels[:, 1:]
 
     def measure(self, network: Reading) -> Measured:
+        """Accuracies and errors of a network, by column of the results."""
         test, validation = (self._accuracies(network, part) for part in (self.test, self.validation))
         digits = torch.cartesian_prod(torch.arange(10.0), torch.arange(10.0)).to(self.test.index.device)
         with torch.inference_mode():
@@ -308,11 +312,14 @@ class SequenceProblem:
         self.count = len(self.index)
 
     def batch(self, chosen: Tensor, step_seed: int) -> tuple[Tensor, Tensor]:
+        """Images and running results of the chosen sequences."""
         rows = self.index[chosen]
         return normalised(self.train.pixels[rows]), running(self.train.labels[rows], self.task.name).float()
 
     @torch.inference_mode()
     def measure(self, network: Reading) -> Measured:
+        """Accuracies and errors of a network, by column of the results."""
+
         def error(images: Images, read: Tensor, index: Tensor) -> float:
             results, _ = network.head(read[index])
             wanted = running(images.labels[index], self.task.name)

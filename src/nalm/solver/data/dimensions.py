@@ -35,6 +35,7 @@ class Dimensions:
     target: Unit = None
 
     def of_columns(self, kept: Sequence[int]) -> Dimensions:
+        """The same for some of the columns."""
         return Dimensions(tuple(self.columns[i] for i in kept), self.target)
 
     def balance(self, formula: Formula) -> bool:

@@ -41,10 +41,12 @@ class Problem:
 
     @property
     def rows(self) -> int:
+        """How many rows there are."""
         return len(self.y)
 
     @property
     def columns(self) -> int:
+        """How many columns there are."""
         return int(self.X.shape[1])
 
     @property

@@ -21,13 +21,16 @@ class Interval:
     high: float
 
     def scaled(self, factor: float) -> Interval:
+        """Every number of it times a factor."""
         ends = sorted((self.low * factor, self.high * factor))
         return Interval(ends[0], ends[1])
 
     def plus(self, other: Interval) -> Interval:
+        """Where sums of two numbers lie, one from each."""
         return Interval(self.low + other.low, self.high + other.high)
 
     def times(self, other: Interval) -> Interval:
+        """Where products of two numbers lie, one from each."""
         ends = [a * b for a in (self.low, self.high) for b in (other.low, other.high)]
         return Interval(min(ends), max(ends))
 

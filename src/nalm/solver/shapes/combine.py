@@ -67,6 +67,7 @@ def _significant(A: Array, b: Array, fitted: Array) -> NDArray[np.bool_]:
 
 
 def grid_sum(features: Sequence[Formula], weights: Array) -> Formula:
+    """The sum of features with weights that are multiples of one half."""
     return total((Fraction(float(w)).limit_denominator(2), f) for w, f in zip(weights, features, strict=True) if w)
 
 

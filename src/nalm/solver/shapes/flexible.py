@@ -33,6 +33,7 @@ class Terms:
         return Terms(self.formulas + other.formulas, np.hstack([self.values, other.values]))
 
     def named(self, chosen: Sequence[int]) -> list[Formula]:
+        """The formulas of the chosen terms."""
         return [self.formulas[i] for i in chosen]
 
 

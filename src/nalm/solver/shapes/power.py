@@ -20,6 +20,7 @@ class TargetPower:
     power: int
 
     def target(self, y: Array) -> Array:
+        """The power of the target."""
         with np.errstate(all="ignore"):
             return np.asarray(y if self.power == 1 else np.power(y, float(self.power)))
 

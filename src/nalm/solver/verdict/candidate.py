@@ -44,6 +44,7 @@ class Candidate:
 
     @property
     def complexity(self) -> int:
+        """The size of its formula: symbols, numbers and operations."""
         return size(self.formula)
 
 

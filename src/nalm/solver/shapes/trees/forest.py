@@ -50,6 +50,7 @@ class Trees:
         return len(self.values)
 
     def at(self, kept: Indices | NDArray[np.bool_]) -> Trees:
+        """Those of the trees that are kept."""
         return Trees(*(getattr(self, name)[kept] for name in _FIELDS))
 
 

@@ -47,6 +47,7 @@ class Side:
 
     @classmethod
     def of(cls, values: Array, errors: Array, start: int, view: View, rows: Indices | None = None) -> Side:
+        """The trees whose values, seen through `view`, are sharp enough to be compared."""
         numbers = np.arange(len(values)) if rows is None else rows
         seen, bound = view(values[numbers], errors[numbers])
         with np.errstate(all="ignore"):
