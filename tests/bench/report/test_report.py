@@ -13,7 +13,9 @@ import pytest
 from nalm.bench.engine.train import train
 from nalm.bench.report.content import content
 from nalm.bench.report.page import report_page
+from nalm.bench.results.stats import wilson
 from nalm.bench.run import single
+from nalm.bench.studies import find_study
 from nalm.bench.study import Study, cells_over
 from nalm.bench.tasks.arithmetic import RANGES, SingleModule
 from nalm.core.recipe import Adam, Recipe
@@ -61,23 +63,57 @@ def test_the_page_holds_its_data_and_nothing_from_elsewhere(records: list[dict[s
     assert not re.findall(r'(?:src|href)="', page)
 
 
-def test_a_browser_draws_it_without_a_network(records: list[dict[str, Any]], tmp_path: Path) -> None:
-    playwright = pytest.importorskip(
-        "playwright.sync_api", reason="playwright is not installed: pip install playwright"
-    )
-    if not CHROMIUM.exists():
-        pytest.skip("no chromium here; on Debian: apt-get install chromium")
-    path = tmp_path / "report.html"
-    path.write_text(report_page([study(HOSTILE)], records, "runs.db"), encoding="utf-8")
-    with playwright.sync_playwright() as browsers:
+def full_study() -> tuple[Study, list[dict[str, Any]]]:
+    """The field's multiplication study, ten units on nine ranges, with made-up records: even seeds are solved."""
+    chosen = replace(find_study("single-module/mul"), seeds=4)
+    solved = {"solved_at": 2000, "sparsity": 1e-6, "test_error": 1e-9}
+    records = [{"id": name, "solved": i % 2 == 0, "seed": i, **solved} for i, name in enumerate(chosen.ids())]
+    return chosen, records
+
+
+def test_totals_are_counted_over_all_columns() -> None:
+    chosen, records = full_study()
+    (shown,) = content([chosen], records)["studies"]
+    runs = 4 * len(chosen.columns)
+    expected = wilson(runs // 2, runs)
+    assert shown["totals"]["NMU"] == pytest.approx([expected.estimate, expected.low, expected.high], rel=1e-3)
+    assert set(shown["totals"]) == set(chosen.rows)
+
+
+class Visit:
+    """The report in a browser without a network, and what the page complained about."""
+
+    def __init__(self, html: str, folder: Path, width: int = 390, scheme: str = "light") -> None:
+        playwright = pytest.importorskip(
+            "playwright.sync_api", reason="playwright is not installed: pip install playwright"
+        )
+        if not CHROMIUM.exists():
+            pytest.skip("no chromium here; on Debian: apt-get install chromium")
+        self.path = folder / "report.html"
+        self.path.write_text(html, encoding="utf-8")
+        self.manager = playwright.sync_playwright()
+        self.size = {"width": width, "height": 800}
+        self.scheme = scheme
+        self.complaints: list[str] = []
+
+    def __enter__(self) -> Any:
         flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
-        browser = browsers.chromium.launch(executable_path=str(CHROMIUM), args=flags)
-        page = browser.new_page(viewport={"width": 390, "height": 800}, offline=True)
-        complaints: list[str] = []
-        page.on("console", lambda message: complaints.append(message.text))
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("dialog", lambda dialog: complaints.append(dialog.message))
-        page.goto(path.as_uri())
+        self.browser = self.manager.__enter__().chromium.launch(executable_path=str(CHROMIUM), args=flags)
+        page = self.browser.new_page(viewport=self.size, offline=True, color_scheme=self.scheme)
+        page.on("console", lambda message: self.complaints.append(message.text))
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        page.on("dialog", lambda dialog: self.complaints.append(dialog.message))
+        page.goto(self.path.as_uri())
+        return page
+
+    def __exit__(self, *problem: Any) -> None:
+        self.browser.close()
+        self.manager.__exit__(*problem)
+
+
+def test_a_browser_draws_it_without_a_network(records: list[dict[str, Any]], tmp_path: Path) -> None:
+    visit = Visit(report_page([study(HOSTILE)], records, "runs.db"), tmp_path)
+    with visit as page:
         assert page.locator("#figure .mark").count() >= 2
         assert page.locator("#overview").inner_text().count(HOSTILE) == 1
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
@@ -89,5 +125,30 @@ def test_a_browser_draws_it_without_a_network(records: list[dict[str, Any]], tmp
         before = page.evaluate("getComputedStyle(document.body).backgroundColor")
         page.locator("#theme").click()
         assert page.evaluate("getComputedStyle(document.body).backgroundColor") != before
-        browser.close()
-    assert not complaints
+    assert not visit.complaints
+
+
+OVERLAPPING_LABELS = """() => {
+  const texts = [...document.querySelectorAll("#figure text")];
+  const boxes = texts.map((node) => ({ name: node.textContent, box: node.getBoundingClientRect() }));
+  const meet = (a, b) => a.left < b.right && b.left < a.right && a.top < b.bottom - 2 && b.top < a.bottom - 2;
+  const pairs = boxes.flatMap((one, i) => boxes.slice(i + 1).map((other) => [one, other]));
+  return pairs.filter(([one, other]) => meet(one.box, other.box)).map(([one, other]) => `${one.name} on ${other.name}`);
+}"""
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (1280, "light")])
+def test_ten_units_on_nine_ranges_fit_and_labels_do_not_overlap(tmp_path: Path, width: int, scheme: str) -> None:
+    chosen, records = full_study()
+    visit = Visit(report_page([study(), chosen], records, "runs.db"), tmp_path, width, scheme)
+    with_grid = {cell.row for cell in chosen.cells if cell.model.has_grid}
+    with visit as page:
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        assert page.evaluate(OVERLAPPING_LABELS) == []
+        published = sum(said.success is not None for said in chosen.published.values())
+        drawn = (2 * len(chosen.rows) + len(with_grid)) * len(chosen.columns)  # only grids have a sparsity error
+        assert page.locator("#figure .mark").count() == drawn + published
+        assert page.locator("#legend li").count() == len(chosen.rows) + 1
+        assert page.locator("#study").input_value() == chosen.name  # the largest study is shown first
+        assert page.evaluate("document.documentElement.dataset.theme") == scheme
+    assert not visit.complaints

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from nalm.bench.results.stats import Interval
+from nalm.bench.results.stats import Interval, wilson
 from nalm.bench.results.summary import Entry, summarise
 from nalm.bench.run import Run
 from nalm.bench.study import Cell, Study
@@ -43,9 +43,19 @@ def _study(study: Study, records: Sequence[Record], by_id: Mapping[str, Record],
         "reproduces": study.reproduces,
         "notes": list(study.notes),
         "rows": study.rows,
+        "totals": _totals(entries),
         "columns": study.columns,
         "cells": [_cell(entry, runs[entry.row, entry.column], by_id, detailed) for entry in entries],
     }
+
+
+def _totals(entries: Iterable[Entry]) -> dict[str, list[float | None] | None]:
+    """The success of each row over all its columns, with its 95 % interval."""
+    counts: dict[str, tuple[int, int]] = {}
+    for entry in entries:
+        solved, runs = counts.get(entry.row, (0, 0))
+        counts[entry.row] = solved + round(entry.success.estimate * entry.runs), runs + entry.runs
+    return {row: _interval(wilson(solved, runs)) for row, (solved, runs) in counts.items()}
 
 
 def _cell(

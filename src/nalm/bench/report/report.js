@@ -1,6 +1,6 @@
 "use strict";
 const data = JSON.parse(document.getElementById("data").textContent);
-const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6d31", "#7f7f7f"]; // Okabe and Ito's, safe for colour-blind readers
+const COLOURS = 8; // Okabe and Ito's, safe for colour-blind readers; --c0 to --c7 in the style, for light and dark
 const MARKS = ["circle", "square", "triangle", "diamond"];
 const at = (id) => document.getElementById(id);
 
@@ -17,11 +17,11 @@ function make(tag, attributes = {}, ...children) {
 }
 const rate = (value) => (value === null ? "" : value >= 0.995 ? "1.00" : value.toFixed(2).replace(/^0/, ""));
 const short = (value) => (value === null || value === undefined ? "-" : Math.abs(value) >= 1e4 || (value && Math.abs(value) < 1e-3) ? value.toExponential(1) : String(+value.toPrecision(4)));
-const mean = (values) => values.reduce((a, b) => a + b, 0) / values.length;
 // From white to green: the share is also printed, so colour is never the only sign.
 const shade = (share) => `color-mix(in srgb, var(--accent) ${Math.round(share * 45)}%, var(--card))`;
 
-const state = { sort: null, falling: true, filter: "", study: data.studies[0].name };
+const largest = data.studies.reduce((a, b) => (b.cells.length > a.cells.length ? b : a));
+const state = { sort: null, falling: true, filter: "", study: largest.name };
 const current = () => data.studies.find((study) => study.name === state.study);
 
 function overview() {
@@ -30,10 +30,7 @@ function overview() {
   for (const row of data.studies.flatMap(present)) counts.set(row, (counts.get(row) || 0) + 1);
   // Rows of one study only (the steps of an ablation) are seen in that study.
   const units = [...counts.keys()].filter((row) => counts.get(row) > 1 || data.studies.length === 1);
-  const value = (study, unit) => {
-    const cells = study.cells.filter((cell) => cell.row === unit);
-    return cells.length ? mean(cells.map((cell) => cell.success[0])) : null;
-  };
+  const value = (study, unit) => (study.totals[unit] ? study.totals[unit][0] : null);
   const wanted = state.filter.toLowerCase().split(",").map((word) => word.trim()).filter(Boolean);
   const shown = units.filter((unit) => !wanted.length || wanted.some((word) => unit.toLowerCase().includes(word)));
   let studies = [...data.studies];
@@ -46,7 +43,9 @@ function overview() {
       make("button", { type: "button", onclick: () => { state.falling = state.sort === unit ? !state.falling : true; state.sort = unit; overview(); } }, unit))));
   const body = studies.map((study) => make("tr", {}, make("td", {}, make("button", { type: "button", class: "name", onclick: () => choose(study.name) }, study.name)), ...shown.map((unit) => {
     const v = value(study, unit);
-    return v === null ? make("td", {}, "") : make("td", { style: `background:${shade(v)}` }, rate(v));
+    if (v === null) return make("td", {}, "");
+    const [, low, high] = study.totals[unit];
+    return make("td", { style: `background:${shade(v)}` }, rate(v), make("br"), make("span", { class: "said" }, `${rate(low)}-${rate(high)}`));
   })));
   at("overview").replaceChildren(make("thead", {}, head), make("tbody", {}, ...body));
 }
@@ -59,8 +58,11 @@ function choose(name) {
   at("study-title").scrollIntoView({ behavior: "smooth", block: "start" });
 }
 
-function mark(kind, x, y, colour, label) {
-  const size = 4;
+// A row of a study keeps its colour and shape on the whole page.
+const look = (row) => ({ colour: `var(--c${row % COLOURS})`, kind: MARKS[Math.floor(row / COLOURS) % MARKS.length] });
+
+function mark({ kind, colour }, x, y, label, hollow = false) {
+  const size = hollow ? 6 : 4;
   const shapes = {
     circle: () => make("circle", { cx: x, cy: y, r: size }),
     square: () => make("rect", { x: x - size, y: y - size, width: 2 * size, height: 2 * size }),
@@ -68,60 +70,91 @@ function mark(kind, x, y, colour, label) {
     diamond: () => make("path", { d: `M${x} ${y - size - 1}L${x + size + 1} ${y}L${x} ${y + size + 1}L${x - size - 1} ${y}z` }),
   };
   const node = shapes[kind]();
-  node.setAttribute("fill", colour);
+  node.setAttribute("style", hollow ? `fill:none;stroke:${colour};stroke-width:1.3` : `fill:${colour}`);
   node.classList.add("mark");
   node.append(make("title", {}, label));
   return node;
 }
 
-function figure(chosen) {
-  const panels = [["success", "success rate", (v) => v, [0, 1]], ["steps", "steps to solve", Math.log10, null], ["sparsity", "sparsity error", Math.log10, null]];
+const PANELS = [
+  { field: "success", label: "success rate", log: false },
+  { field: "steps", label: "steps to solve", log: true },
+  { field: "sparsity", label: "sparsity error", log: true },
+];
+const LEFT = 56; // room for the numbers of an axis
+const HEIGHT = 120; // of a panel
+const GAP = 34; // between panels, where the next one's title stands
+
+// The ends of a panel's axis: the rate's are fixed, others are whole powers of ten.
+function ends(panel, cells) {
+  if (!panel.log) return [0, 1];
+  const powers = cells.flatMap((cell) => cell[panel.field] || []).filter((v) => v > 0).map(Math.log10);
+  if (!powers.length) return null;
+  const low = Math.floor(Math.min(...powers));
+  return [low, Math.max(low + 1, Math.ceil(Math.max(...powers)))];
+}
+
+// Rates at three heights; powers of ten at most five times.
+function ticks(panel, [low, high]) {
+  if (!panel.log) return [[0, "0"], [0.5, ".5"], [1, "1"]];
+  const every = Math.ceil((high - low) / 4);
+  const powers = [];
+  for (let power = low; power <= high; power += every) powers.push([power, `1e${power}`]);
+  return powers;
+}
+
+function figure(chosen, room) {
   const rows = chosen.rows.filter((row) => chosen.cells.some((cell) => cell.row === row));
-  const width = Math.max(420, 70 + 74 * chosen.columns.length);
-  const height = 130;
-  const svg = make("svg", { viewBox: `0 0 ${width} ${panels.length * (height + 18) + 60}`, width, role: "img", "aria-label": chosen.title });
-  panels.forEach(([field, label, scale, fixed], number) => {
-    const top = number * (height + 18) + 8;
-    const values = chosen.cells.flatMap((cell) => (cell[field] ? cell[field] : [])).filter((v) => v !== null && (fixed || v > 0)).map(scale);
-    if (!values.length) return;
-    let [low, high] = fixed || [Math.floor(Math.min(...values)), Math.ceil(Math.max(...values))];
-    if (low === high) high += 1;
-    const y = (value) => top + height - ((scale(value) - low) / (high - low)) * height;
-    for (const tick of [low, (low + high) / 2, high]) {
-      const line = top + height - ((tick - low) / (high - low)) * height;
-      svg.append(make("line", { class: "axis", x1: 60, x2: width - 8, y1: line, y2: line }));
-      svg.append(make("text", { x: 54, y: line + 4, "text-anchor": "end" }, fixed ? tick : `1e${tick}`));
+  const columns = chosen.columns.filter((column) => chosen.cells.some((cell) => cell.column === column));
+  const longest = Math.max(...columns.map((column) => column.length));
+  const needed = Math.max(7 * longest + 10, 9 * rows.length + 12);
+  const step = Math.max(needed, Math.min(150, (room - LEFT - 8) / columns.length));
+  const width = LEFT + step * columns.length + 8;
+  const panels = PANELS.map((panel) => ({ ...panel, span: ends(panel, chosen.cells) })).filter((panel) => panel.span);
+  const bottom = panels.length * (HEIGHT + GAP) + 20;
+  const svg = make("svg", { viewBox: `0 0 ${width} ${bottom}`, width, height: bottom, role: "img", "aria-label": chosen.title });
+  columns.forEach((column, i) => {
+    if (i % 2 === 0) svg.append(make("rect", { class: "band", x: LEFT + step * i, y: GAP - 8, width: step, height: bottom - GAP - 8 }));
+    svg.append(make("text", { x: LEFT + step * (i + 0.5), y: bottom - 2, "text-anchor": "middle" }, column));
+  });
+  panels.forEach((panel, number) => {
+    const top = number * (HEIGHT + GAP) + GAP;
+    const [low, high] = panel.span;
+    const height = (value) => top + HEIGHT - (((panel.log ? Math.log10(value) : value) - low) / (high - low)) * HEIGHT;
+    svg.append(make("text", { class: "title", x: LEFT, y: top - 13 }, panel.label));
+    for (const [tick, label] of ticks(panel, panel.span)) {
+      const y = top + HEIGHT - ((tick - low) / (high - low)) * HEIGHT;
+      svg.append(make("line", { class: "axis", x1: LEFT, x2: width - 8, y1: y, y2: y }), make("text", { x: LEFT - 6, y: y + 4, "text-anchor": "end" }, label));
     }
-    svg.append(make("text", { x: 62, y: top + 10 }, label));
     for (const cell of chosen.cells) {
-      const interval = cell[field];
-      if (!interval || interval[0] === null || (!fixed && interval[0] <= 0)) continue;
       const row = rows.indexOf(cell.row);
-      const x = 90 + 74 * chosen.columns.indexOf(cell.column) + (row - rows.length / 2) * Math.min(6, 60 / rows.length);
-      const colour = COLOURS[row % COLOURS.length];
-      const [middle, down, up] = interval;
-      if (down !== null && up !== null && (fixed || down > 0)) svg.append(make("line", { x1: x, x2: x, y1: y(down), y2: y(up), stroke: colour }));
-      svg.append(mark(MARKS[Math.floor(row / COLOURS.length) % MARKS.length], x, y(middle), colour, `${cell.row}, ${cell.column}: ${label} ${short(middle)}`));
+      const x = LEFT + step * (columns.indexOf(cell.column) + 0.5) + (row - (rows.length - 1) / 2) * Math.min(14, (step - 12) / rows.length);
+      const drawable = (value) => value !== null && value !== undefined && (!panel.log || value > 0);
+      const [middle, down, up] = cell[panel.field] || [];
+      if (drawable(middle)) {
+        if (drawable(down) && drawable(up)) svg.append(make("line", { class: "whisker", style: `stroke:${look(row).colour}`, x1: x, x2: x, y1: height(Math.max(down, panel.log ? 10 ** low : 0)), y2: height(Math.min(up, panel.log ? 10 ** high : 1)) }));
+        svg.append(mark(look(row), x, height(middle), `${cell.row}, ${cell.column}: ${panel.label} ${short(middle)}`));
+      }
+      if (panel.field === "success" && cell.published !== null) svg.append(mark(look(row), x, height(cell.published), `${cell.row}, ${cell.column}: published ${short(cell.published)}`, true));
     }
   });
-  const bottom = panels.length * (height + 18) + 14;
-  chosen.columns.forEach((column, i) => svg.append(make("text", { x: 90 + 74 * i, y: bottom, "text-anchor": "middle" }, column)));
-  let x = 62;
-  let y = bottom + 24;
-  rows.forEach((row, i) => {
-    svg.append(mark(MARKS[Math.floor(i / COLOURS.length) % MARKS.length], x, y - 4, COLOURS[i % COLOURS.length], row), make("text", { x: x + 9, y }, row));
-    x += 30 + 7.2 * row.length;
-    if (x > width - 90) { x = 62; y += 18; }
-  });
-  svg.setAttribute("viewBox", `0 0 ${width} ${y + 12}`);
   return svg;
+}
+
+function legend(chosen) {
+  const rows = chosen.rows.filter((row) => chosen.cells.some((cell) => cell.row === row));
+  const sample = (drawn) => make("svg", { width: 14, height: 14, "aria-hidden": "true" }, drawn);
+  const items = rows.map((row, i) => make("li", {}, sample(mark(look(i), 7, 7, row)), row));
+  if (chosen.cells.some((cell) => cell.published !== null)) items.push(make("li", { class: "quiet" }, sample(mark({ kind: "circle", colour: "var(--soft)" }, 7, 7, "published", true)), "hollow: published"));
+  return items;
 }
 
 function study() {
   const chosen = current();
   at("study-title").textContent = chosen.title;
   at("study-about").textContent = `${chosen.name}. Reproduces: ${chosen.reproduces}. Success rate with its 95 % Wilson interval, (published); ≠ marks intervals that do not overlap.`;
-  at("figure").replaceChildren(figure(chosen));
+  at("legend").replaceChildren(...legend(chosen));
+  at("figure").replaceChildren(figure(chosen, at("figure").clientWidth));
   const rows = chosen.rows.filter((row) => chosen.cells.some((cell) => cell.row === row));
   const head = make("tr", {}, make("th", {}, ""), ...rows.map((row) => make("th", {}, row)));
   const body = chosen.columns.map((column) => make("tr", {}, make("td", {}, column), ...rows.map((row) => {
@@ -150,7 +183,7 @@ function curves(runs) {
   }
   for (const run of drawn) {
     const points = run.curve[2].map((v, i) => (v > 0 ? `${52 + (run.curve[0][i] / last) * (width - 60)},${8 + height - ((Math.log10(v) - low) / (high - low || 1)) * height}` : null)).filter(Boolean);
-    svg.append(make("polyline", { class: "mark", points: points.join(" "), fill: "none", stroke: run.solved ? COLOURS[2] : COLOURS[1], "stroke-width": 1.3, opacity: 0.7 }, make("title", {}, `seed ${run.seed}`)));
+    svg.append(make("polyline", { class: "mark", points: points.join(" "), fill: "none", style: `stroke:var(${run.solved ? "--c2" : "--c1"})`, "stroke-width": 1.3, opacity: 0.7 }, make("title", {}, `seed ${run.seed}`)));
   }
   svg.append(make("text", { x: 52, y: height + 26 }, `test error over ${last.toLocaleString("en")} steps; green: solved, orange: not`));
   return svg;
@@ -172,6 +205,7 @@ function detail(chosen, cell) {
 
 at("about").textContent = `${data.runs.toLocaleString("en")} runs from ${data.source}, nalm ${data.version}. Everything is inside this file.`;
 at("study").replaceChildren(...data.studies.map((s) => make("option", { value: s.name }, `${s.name}: ${s.title}`)));
+addEventListener("resize", () => at("figure").replaceChildren(figure(current(), at("figure").clientWidth)));
 at("study").addEventListener("change", (event) => choose(event.target.value));
 at("filter").addEventListener("input", (event) => { state.filter = event.target.value; overview(); });
 function theme(dark) {
@@ -180,5 +214,6 @@ function theme(dark) {
 }
 at("theme").addEventListener("click", () => theme(document.documentElement.dataset.theme !== "dark"));
 theme(matchMedia("(prefers-color-scheme: dark)").matches);
+at("study").value = state.study;
 overview();
 study();
