@@ -17,9 +17,9 @@ import torch
 from nalm.bench.show.drawings import draw_views
 from nalm.bench.show.figures import save
 from nalm.bench.studies import find_study
+from nalm.bench.vision.colour_task import ColourProblem
 from nalm.bench.vision.distortion import distorted
 from nalm.bench.vision.networks import ColourNetwork
-from nalm.bench.vision.tasks import ColourProblem
 from nalm.bench.vision.training import Training
 
 FIGURE = Path(__file__).parents[1] / "docs" / "results" / "figures" / "vision-transformer.png"

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 import torch
 
+from pages.script import SCRIPT, TUTORIAL, script
+
 ROOT = Path(__file__).parents[2]
 SNIPPET = re.compile(r"^```python\n(.*?)^```\n(?:\n```\n(.*?)^```$)?", re.S | re.M)
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -41,3 +43,11 @@ def test_a_page_does_what_it_says(page: Path, tmp_path: Path, monkeypatch: pytes
 def test_pages_have_snippets_with_output() -> None:
     text = "".join(page.read_text(encoding="utf-8") for page in WITH_CODE)
     assert sum(bool(said) for _, said in SNIPPET.findall(text)) >= 5
+
+
+def test_the_tutorial_as_a_program_is_its_page() -> None:
+    """The page's code is run above; the program is the same code."""
+    page = TUTORIAL.read_text(encoding="utf-8")
+    program = script(page)
+    assert SCRIPT.read_text(encoding="utf-8") == program, "run `python -m pages.script`"
+    assert all(code in program for code, _ in SNIPPET.findall(page))

@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 
 from nalm.units.activations import ACTIVATIONS
-from nalm.units.baselines import MLP, Dense, ReLU
+from nalm.units.baselines import MLP, Dense, PReLU, ReLU
 
 
 @pytest.mark.parametrize("name", ACTIVATIONS)
@@ -49,3 +49,16 @@ def test_a_perceptron_of_rectifiers_is_what_it_was() -> None:
     assert [type(layer) for layer in MLP(2, 1, hidden=(3,), activation="elu").layers[:-1]] == [Dense]
     with pytest.raises(ValueError, match="activation is 'gelu'; it needs one of relu, sigmoid"):
         MLP(2, 1, activation="gelu")
+
+
+def test_learned_slopes_are_those_of_pytorch() -> None:
+    unit = PReLU(3, 4)
+    slopes = torch.tensor([0.25, 0.5, -0.1, 2.0])
+    with torch.no_grad():
+        unit.a.copy_(slopes)
+    x = torch.randn(50, 3)
+    z = torch.nn.functional.linear(x, unit.W, unit.b)
+    torch.testing.assert_close(unit(x), F.prelu(z, slopes))
+    unit(x).sum().backward()
+    torch.testing.assert_close(unit.a.grad, -torch.relu(-z).sum(0))
+    assert [type(layer) for layer in MLP(2, 1, hidden=(3,), activation="prelu").layers[:-1]] == [PReLU]

@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from nalm.bench.distribution import Distribution, Uniform, Union
-from nalm.bench.method import Descent
 from nalm.bench.study import Cell, Study
 from nalm.bench.task import SampledTask
 from nalm.bench.tasks.arithmetic import RANGES
@@ -75,11 +74,12 @@ class Changes:
 
 
 def _with_recipe(cell: Cell, option: str, change: Callable[[Recipe], Recipe]) -> Cell:
-    if not isinstance(cell.method, Descent):
+    method = cell.method.by_recipe(change)
+    if method is None:
         raise ValueError(
             f"{option} changes recipes, but {cell.row} is not trained by one; add --recipe published, or choose --unit"
         )
-    return replace(cell, method=Descent(change(cell.method.recipe)))
+    return replace(cell, method=method)
 
 
 def _first_of_rows(cells: Sequence[Cell]) -> list[Cell]:

@@ -7,7 +7,7 @@ To add one: a frozen dataclass here and, behind `engine`, a function that trains
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -46,6 +46,10 @@ class Method(ABC):
     @abstractmethod
     def scaled(self, steps: int) -> Self:
         """The same in another number of steps, as far as it has any."""
+
+    def by_recipe(self, change: Callable[[Recipe], Recipe]) -> Self | None:
+        """The same with its recipe changed; None if it follows no recipe."""
+        return None
 
 
 @dataclass(frozen=True)
@@ -115,6 +119,9 @@ class Descent(Stepwise):
 
     def scaled(self, steps: int) -> Descent:
         return Descent(self.recipe.scaled(steps))
+
+    def by_recipe(self, change: Callable[[Recipe], Recipe]) -> Descent:
+        return Descent(change(self.recipe))
 
 
 @dataclass(frozen=True)

@@ -140,6 +140,38 @@ class Dense(Unit):
         return [ACTIVATIONS[self.activation].scalar(v) for v in _affine(self, x)]
 
 
+class PReLU(Unit):
+    r"""A dense layer with a rectifier whose slope below zero is learned, one for each output.
+
+    Formula: $y = \max(z, 0) - a \odot \max(-z, 0)$ with $z = W x + b$.
+    Reads as: a rectified sum with decimals.
+    Trained as: Adam 1e-3; W and b start at U[-1/sqrt(in), 1/sqrt(in)), a at 0.25, as in PyTorch.
+    Paper: He et al. 2015; one of the perceptrons of Trask et al. 2018, figure 1.
+
+    >>> import torch
+    >>> PReLU(3, 1)(torch.ones(5, 3)).shape
+    torch.Size([5, 1])
+    """
+
+    paper = "He et al., Delving Deep into Rectifiers, 2015"
+    operations = "baseline"
+    W = free("out in", uniform_within(_dense_bound))
+    b = free("out", uniform_within(_dense_bound))
+    a = free("out", constant(0.25))
+
+    def compute(self, x: Tensor) -> Tensor:
+        z = self.W @ x + self.b.unsqueeze(-1)  # (*runs, out, samples)
+        return torch.relu(z) - self.a.unsqueeze(-1) * torch.relu(-z)
+
+    def formula(self, x: Sequence[Scalar]) -> list[Scalar]:
+        return [relu(z) - slope * relu(-z) for z, slope in zip(_affine(self, x), self.numbers("a"), strict=True)]
+
+
+LAYERS: dict[str, type[Unit]] = {"relu": ReLU, "prelu": PReLU}
+"""Hidden layers that are units of their own; the other activations are those of `Dense`."""
+HIDDEN = {*ACTIVATIONS, *LAYERS}
+
+
 class MLP(Layers):
     r"""A multilayer perceptron, with rectifiers unless `activation` names another function.
 
@@ -156,7 +188,7 @@ class MLP(Layers):
     paper = "Baseline of Mistry et al. 2022"
     operations = "baseline"
     hidden = Option[Sequence[int]]((100,), "the widths of the hidden layers")
-    activation = Option("relu", "the hidden layers' function", NAMES, ACTIVATIONS.__contains__)
+    activation = Option("relu", "the hidden layers' function", f"{NAMES} or prelu", HIDDEN.__contains__)
 
     def assemble(self, weights: Mapping[str, Weight]) -> None:
         widths = [self.in_features, *self.hidden]
@@ -165,9 +197,10 @@ class MLP(Layers):
         )
 
     def _hidden(self, inputs: int, outputs: int) -> Unit:
-        if self.activation == "relu":
-            return ReLU(inputs, outputs, self.runs)
-        return Dense(inputs, outputs, self.runs, activation=self.activation)
+        layer = LAYERS.get(self.activation)
+        if layer is None:
+            return Dense(inputs, outputs, self.runs, activation=self.activation)
+        return layer(inputs, outputs, self.runs)
 
 
 class LSTM(Unit):

@@ -23,6 +23,9 @@ RANGE = (Uniform(20, 40), Uniform(0, 60))
         ("quotient", 2 / 12),
         ("root", 3.0),
         ("square", 81.0),
+        ("first root", 2**0.5),
+        ("first square", 4.0),
+        ("signed", 2 + 3 - 4),
     ],
 )
 def test_operations(name: str, expected: float) -> None:
@@ -36,7 +39,9 @@ def test_one_percent_is_right_and_more_is_not() -> None:
     t = torch.tensor([[100.0, 100.0, 0.001, 0.001]])
     assert share_off(t + torch.tensor([0.9, 1.1, 0.009, 0.011]), t).item() == 0.5
     assert Operands(*RANGE).threshold() < 1e-8
-    assert Operands(*RANGE).measures(t + 1, t)["mae"].item() == pytest.approx(1.0)
+    measured = Operands(*RANGE).measures(t + torch.tensor([[0.9, 0.9, 0.009, 2.0]]), t)
+    assert measured["mae"].item() == pytest.approx((0.9 + 0.9 + 0.009 + 2.0) / 4)
+    assert measured["right"].item() == 0.75
 
 
 def test_errors_of_the_identity_by_place() -> None:
@@ -65,3 +70,11 @@ def test_smooth_loss() -> None:
     y, t = torch.randn(2, 1, 50) * 2, torch.zeros(2, 1, 50)
     expected = torch.stack([torch.nn.functional.smooth_l1_loss(a, b) for a, b in zip(y, t, strict=True)])
     torch.testing.assert_close(huber(y, t), expected)
+
+
+def test_the_signed_sum_is_that_of_the_report() -> None:
+    x = [1.0, 10.0, 100.0, 1e3, 1e4, 1e5, 1e6, 1e7]
+    (y,) = Operands(*RANGE, "signed", 8).formula(x, 0)
+    assert y == 1 + 10 - 100 + 1e3 - 1e4 + 1e5 - 1e6 - 1e7
+    with pytest.raises(ValueError, match="at most 8 terms, not 9"):
+        Operands(*RANGE, "signed", 9)

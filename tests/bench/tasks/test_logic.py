@@ -42,6 +42,8 @@ def test_one_wrong_line_is_not_solved() -> None:
     assert float(task.error(y, t)) < task.threshold()
     y[0, 7] = 0.51
     assert float(task.error(y, t)) > task.threshold()
+    surer, wide = float(task.error(t + 0.1, t)), torch.full_like(t, 0.49)
+    assert surer < float(task.error(wide, t)) < task.threshold()  # of two without a wrong answer, the surer counts
     assert float(share_wrong(torch.tensor([[0.4, 0.6, 0.6]]), torch.tensor([[0.0, 1.0, 0.0]]))) == pytest.approx(1 / 3)
 
 

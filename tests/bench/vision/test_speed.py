@@ -7,8 +7,8 @@ from torch.utils.data import DataLoader
 
 from nalm.bench.vision.heads import ExactProduct
 from nalm.bench.vision.networks import PairNetwork
+from nalm.bench.vision.pair_task import DigitPairs, PairProblem
 from nalm.bench.vision.speed import PlainNetwork, PlainPairs, Rates, plain_steps
-from nalm.bench.vision.tasks import DigitPairs, PairProblem
 
 
 def problem() -> PairProblem:

@@ -20,10 +20,13 @@ from nalm.bench.results.store import Store
 from nalm.bench.run import Run
 from nalm.bench.studies import find_study
 from nalm.bench.study import Cell
+from nalm.bench.vision.colour_task import ColourPairs
 from nalm.bench.vision.measures import accuracies, rounded
 from nalm.bench.vision.method import NetworkDescent, NetworkRule
 from nalm.bench.vision.models import cell, head
-from nalm.bench.vision.tasks import ELIGIBLE, ColourPairs, DigitPairs, DigitSequences, relative_error, running
+from nalm.bench.vision.operations import relative_error, running
+from nalm.bench.vision.pair_task import DigitPairs
+from nalm.bench.vision.sequence_task import ELIGIBLE, DigitSequences
 from nalm.bench.vision.training import Training
 from nalm.core.recipe import Clip, Constant, Ramp, Recipe
 
@@ -260,7 +263,7 @@ def test_a_run_on_another_kind_of_task_is_refused() -> None:
 def small_cells() -> list[Cell]:
     """One cell of each row of each study, made tiny."""
     found: dict[tuple[str, str], Cell] = {}
-    for name in ("product", "division", "colour", "sequence", "sum"):
+    for name in ("product", "division", "compare", "colour", "sequence", "sum"):
         for c in find_study(f"mnist/{name}").quick().cells:
             found.setdefault((name, c.row), c)
     return list(found.values())
@@ -285,3 +288,23 @@ def test_train_network_needs_no_store() -> None:
     run = tiny_run(steps=1)
     record = train_network(run, Checkpoint(None, [run], "network", Options()), Options())
     assert record["id"] == run.id
+
+
+def test_a_register_is_exact_when_it_decides_every_pair_right() -> None:
+    """A register of a < b with large weights, its reader untrained: only what it decides of true digits counts."""
+    descent = NetworkDescent(Recipe(steps=1, batch=4))
+    training = Training(Run(head("NSR", outputs=2), replace(TINY, name="<"), descent, seed=0))
+    x, target = training.problem.batch(torch.tensor([0, 1, 2]), 0)
+    labels = training.problem.train.labels[:3]  # type: ignore[attr-defined]
+    assert target.tolist() == [[float(a < b), float(a >= b)] for a, b in labels.tolist()]
+    assert training.network(x).shape == target.shape
+    raw = dict(training.network.head.named_parameters())
+    values = {"V1_hat": [[[50.0, -50.0]]], "V2_hat": [[[-50.0, 50.0]]], "w_sign": [[-9.0]], "w_zero": [[-2.0]]}
+    with torch.no_grad():
+        for name, value in {**values, "b": [[0.0]]}.items():
+            raw[name].copy_(torch.tensor(value))
+    training.network.eval()
+    assert training.problem.measure(training.network)["unit_error"] == 0
+    with torch.no_grad():
+        raw["w_zero"].fill_(2.0)  # now equal digits count as less: ten of a hundred pairs are wrong
+    assert training.problem.measure(training.network)["unit_error"] == pytest.approx(0.1)

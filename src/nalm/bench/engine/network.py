@@ -15,7 +15,7 @@ from nalm.bench.engine.records import described
 from nalm.bench.results.columns import CURVE_COLUMNS
 from nalm.bench.results.store import Store
 from nalm.bench.run import Run
-from nalm.bench.vision.tasks import Measured
+from nalm.bench.vision.task import Measured
 from nalm.bench.vision.training import Training
 
 EXACT = 1e-5  # a unit is exact if, given the true digits, no result is further off: float32 keeps seven digits

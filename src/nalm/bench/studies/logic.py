@@ -16,6 +16,7 @@ from nalm.core.recipe import Adam, Ramp, Recipe
 
 LOGIC = Recipe(Adam(1e-2), steps=6_000, penalties={"to_grid": Ramp(0.1, 3_000, 6_000)})
 REGISTER = Recipe(Adam(1e-2), steps=2_000)
+SELECTING = Recipe(Adam(1e-2), steps=6_000, penalties={"to_grid": Ramp(1.0, 2_000, 4_000)})
 CHOICE = Recipe(Adam(1e-2), steps=6_000, penalties={"to_grid": Ramp(0.1, 3_000, 6_000)})
 SEEDS = 10
 EVERY = 200
@@ -24,7 +25,7 @@ EVERY = 200
 def rules(inputs: int, hidden: int, block: str = "both") -> Model:
     """Two rule layers, one on the other."""
     options = {} if block == "both" else {"block": block}
-    label = f"{hidden} hidden" if block == "both" else f"{hidden} hidden, {block}"
+    label = f"{hidden} hidden" if block == "both" else f"{hidden} hidden {block}"
     return Model(label, (Layer("NLRL", inputs, hidden, options), Layer("NLRL", hidden, 1, options)))
 
 
@@ -60,7 +61,7 @@ BOOLEAN = tuple(
 
 
 def _registers(inputs: int = 2, **options: object) -> Model:
-    label = ", ".join(f"{name} {value:g}" for name, value in options.items() if isinstance(value, int | float))
+    label = " ".join(f"{name} {value:g}" for name, value in options.items() if isinstance(value, int | float))
     return single("NSR", inputs, 2, label=label or "NSR", **options)
 
 
@@ -78,7 +79,7 @@ class Pairs:
         return {name: Compare(self.train, self.test, self.inputs, name) for name in self.relations}
 
 
-def _compare(name: str, title: str, rows: list[Row], pairs: Pairs) -> Study:
+def _compare(name: str, title: str, rows: list[Row], pairs: Pairs, *notes: str) -> Study:
     return Study(
         name=f"logic/{name}",
         title=title,
@@ -89,13 +90,15 @@ def _compare(name: str, title: str, rows: list[Row], pairs: Pairs) -> Study:
             f"Trained on pairs from {pairs.train}, a quarter of them equal, tested on 10,000 from {pairs.test}.",
             "Solved: none of them wrong.",
             "Ours: Adam 1e-2, 2,000 steps, squared error. The redundancy is the number of operand pairs.",
+            *notes,
         ),
     )
 
 
 WHOLE = Pairs(Lattice(-9, 9), Lattice(-999, 999))
 TENTHS = Pairs(Lattice(-0.9, 0.9, 0.1), Lattice(-99.9, 99.9, 0.1))
-REDUNDANCIES = (1, 2, 5, 10)
+REDUNDANCY = 5
+REDUNDANCIES = (1, 2, REDUNDANCY, 10)
 SCALES = (0.01, 0.1, 10.0, 100.0)
 COMPARE = (
     _compare(
@@ -107,19 +110,23 @@ COMPARE = (
     _compare(
         "compare-tenths",
         "Comparisons of multiples of a tenth",
-        [(_registers(redundancy=5, scale=10.0), REGISTER)],
+        [(_registers(redundancy=REDUNDANCY, scale=10.0), REGISTER)],
         TENTHS,
     ),
     _compare(
         "compare-among-10",
         "Comparisons of the first two of ten whole numbers",
-        [(_registers(10, redundancy=5), REGISTER)],
+        [
+            (_registers(10, redundancy=REDUNDANCY), REGISTER),
+            (replace(_registers(10, redundancy=REDUNDANCY), label="pulled"), SELECTING),
+        ],
         replace(WHOLE, inputs=10),
+        "Pulled: 6,000 steps, with a penalty of 1 that closes the selectors ramped over steps 2,000 to 4,000.",
     ),
     _compare(
         "scale",
         "How the scale lambda of a neural status register matters",
-        [(_registers(scale=scale, redundancy=5), REGISTER) for scale in SCALES],
+        [(_registers(scale=scale, redundancy=REDUNDANCY), REGISTER) for scale in SCALES],
         replace(WHOLE, relations=("<", "=")),
     ),
 )
@@ -128,7 +135,7 @@ LIST = 5
 
 
 def _choice(unit: str, inputs: int) -> Model:
-    return single(unit, inputs, label=unit, redundancy=5)
+    return single(unit, inputs, label=unit, redundancy=REDUNDANCY)
 
 
 PIECES: dict[str, tuple[str, int]] = {
@@ -165,4 +172,70 @@ PIECEWISE = Study(
     ),
 )
 
-STUDIES = (*BOOLEAN, *COMPARE, PIECEWISE)
+# -- where the weights start, which neither text says ----------------------------------------------------------------
+
+Starts = dict[str, dict[str, list[float]]]
+"""Ranges that weights start from, by weight, as `Layer` takes them."""
+
+
+def _from(**bounds: tuple[float, float]) -> Starts:
+    return {name: {"start": list(pair)} for name, pair in bounds.items()}
+
+
+RULE_STARTS: dict[str, Starts] = {
+    "as chosen": {},
+    "gates ±0.01": _from(n=(-0.01, 0.01), s=(-0.01, 0.01)),
+    "gates ±1": _from(n=(-1, 1), s=(-1, 1)),
+    "gates ±4": _from(n=(-4, 4), s=(-4, 4)),
+    "A in 0-0.1": _from(A=(0, 0.1)),
+    "A in 0-1": _from(A=(0, 1)),
+    "A in 0.9-1": _from(A=(0.9, 1)),
+}
+REGISTER_STARTS: dict[str, Starts] = {
+    "as chosen": {},
+    "selectors ±0.01": _from(V1=(-0.01, 0.01), V2=(-0.01, 0.01)),
+    "selectors ±5": _from(V1=(-5, 5), V2=(-5, 5)),
+    "w and b ±0.01": _from(w_sign=(-0.01, 0.01), w_zero=(-0.01, 0.01), b=(-0.01, 0.01)),
+    "w and b ±3": _from(w_sign=(-3, 3), w_zero=(-3, 3), b=(-3, 3)),
+}
+
+
+def _started(starts: Starts) -> dict[str, Starts]:
+    return {"weights": starts} if starts else {}
+
+
+def _rules_from(label: str, starts: Starts) -> Model:
+    options = _started(starts)
+    return Model(label, (Layer("NLRL", 2, 8, options), Layer("NLRL", 8, 1, options)))
+
+
+def _starts(name: str, rows: list[Row], columns: dict[str, Task], chosen: str) -> Study:
+    return Study(
+        name=f"logic/{name.lower()}-starts",
+        title=f"How much the start of {name} matters",
+        reproduces="nothing: neither source says how these weights start",
+        cells=cells_over(rows, columns, EVERY),
+        seeds=SEEDS,
+        notes=(f"As chosen: {chosen}. Each row starts some of the weights uniformly elsewhere.",),
+    )
+
+
+STARTS = (
+    _starts(
+        "NLRL",
+        [(_rules_from(label, starts), LOGIC) for label, starts in RULE_STARTS.items()],
+        {name: Boolean(name=name) for name in ("xor", "equal")},
+        "the gates n and s (before the logistic) from N(0,0.2), A from U[0.25,0.75); two layers, 8 hidden",
+    ),
+    _starts(
+        "NSR",
+        [
+            (single("NSR", 2, 2, label=label, redundancy=REDUNDANCY, **_started(starts)), REGISTER)
+            for label, starts in REGISTER_STARTS.items()
+        ],
+        replace(WHOLE, relations=("<", "=")).tasks(),
+        f"selectors (before the softmax) from N(0,1), w and b from N(0,0.5); redundancy {REDUNDANCY}",
+    ),
+)
+
+STUDIES = (*BOOLEAN, *COMPARE, PIECEWISE, *STARTS)

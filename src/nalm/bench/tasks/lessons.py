@@ -62,13 +62,15 @@ def _mean_near(y: Tensor, t: Tensor, at: float) -> Tensor:
     return ((y - t).abs() * near).sum((-2, -1)) / near.sum((-2, -1)).clamp(min=1.0)
 
 
-OPERANDS = ("sum", "alternating", "product", "quotient", "root", "square")
-Name = Literal["sum", "alternating", "product", "quotient", "root", "square"]
+OPERANDS = ("sum", "alternating", "signed", "product", "quotient", "root", "square", "first root", "first square")
+Name = Literal["sum", "alternating", "signed", "product", "quotient", "root", "square", "first root", "first square"]
+SIGNS = (1, 1, -1, 1, -1, 1, -1, -1)  # of the report's sum of eight terms
 
 
 @dataclass(frozen=True)
 class Operands(SampledTask):
-    """An operation on all inputs: a + b + c, a - b + c, a b c, a / b / c, or the root or square of their sum."""
+    """An operation on all inputs: a + b + c, a - b + c, a + b - c + d - e + f - g - h (signed), a b c, a / b / c, the
+    root or square of their sum, or the root or square of the first alone."""
 
     name: Name = "sum"
     inputs: int = 2
@@ -76,6 +78,8 @@ class Operands(SampledTask):
     def __post_init__(self) -> None:
         if self.name not in OPERANDS:
             raise ValueError(f"There is no operation {self.name!r}. {nearest(self.name, OPERANDS)}")
+        if self.name == "signed" and self.inputs > len(SIGNS):
+            raise ValueError(f"The signed sum has at most {len(SIGNS)} terms, not {self.inputs}.")
 
     @property
     def in_features(self) -> int:
@@ -101,8 +105,8 @@ class Operands(SampledTask):
         return share_off(y, t)
 
     def measures(self, y: Tensor, t: Tensor) -> dict[str, Tensor]:
-        """The mean absolute error, which the function-learning table normalises."""
-        return {"mae": (y - t).abs().mean((-2, -1))}
+        """The mean absolute error, which the function-learning table normalises, and the share of right answers."""
+        return {"mae": (y - t).abs().mean((-2, -1)), "right": 1 - share_off(y, t)}
 
     def threshold(self) -> float:
         return 1e-9
@@ -114,6 +118,8 @@ def _operation(name: Name, x: Sequence[Scalar]) -> Scalar:
             return sum(x[1:], x[0])
         case "alternating":
             return sum((a if i % 2 == 0 else -a for i, a in enumerate(x[1:], 1)), x[0])
+        case "signed":
+            return sum((sign * a for sign, a in zip(SIGNS[1:], x[1:], strict=False)), SIGNS[0] * x[0])
         case "product":
             return product(x)
         case "quotient":
@@ -122,6 +128,10 @@ def _operation(name: Name, x: Sequence[Scalar]) -> Scalar:
             return sum(x[1:], x[0]) ** 0.5
         case "square":
             return sum(x[1:], x[0]) ** 2
+        case "first root":
+            return x[0] ** 0.5
+        case "first square":
+            return x[0] ** 2
 
 
 @dataclass(frozen=True)

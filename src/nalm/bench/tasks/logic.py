@@ -13,7 +13,7 @@ from nalm.bench.find import nearest
 from nalm.bench.task import SampledTask, kind
 from nalm.core.scalar import Scalar, symbolic
 
-NONE_WRONG = 1e-9  # below one in all test cases, so that only a share of exactly zero is solved
+TRACE = 1e-6  # of the squared error in the share of wrong answers; one wrong answer in 10,000 is a hundred times that
 
 
 @dataclass(frozen=True)
@@ -74,6 +74,16 @@ def share_wrong(y: Tensor, t: Tensor) -> Tensor:
     return ((y > 0.5).to(t.dtype) - t).abs().mean((-2, -1))
 
 
+def traced(wrong: Tensor, y: Tensor, t: Tensor) -> Tensor:
+    """The share of wrong answers and a trace of the squared error, below `TRACE` if and only if none is wrong.
+
+    The evaluation with the least validation error counts: among many with none wrong that must not be the first, when
+    selectors and gates are still half open, but the surest.
+    """
+    size = (y - t).square().mean((-2, -1))
+    return wrong + TRACE * size / (1 + size)
+
+
 @dataclass(frozen=True)
 class Boolean(SampledTask):
     """A truth function of the first two of `inputs` truth values; the others are redundant.
@@ -118,10 +128,10 @@ class Boolean(SampledTask):
         return [FUNCTIONS[self.name](x[0], x[1])]
 
     def error(self, y: Tensor, t: Tensor) -> Tensor:
-        return share_wrong(y, t)
+        return traced(share_wrong(y, t), y, t)
 
     def threshold(self) -> float:
-        return NONE_WRONG
+        return TRACE
 
 
 RELATIONS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
@@ -187,14 +197,13 @@ class Compare(_OfPairs):
         return [int(holds), int(not holds)]
 
     def error(self, y: Tensor, t: Tensor) -> Tensor:
-        return share_wrong(y, t)
+        return traced(share_wrong(y, t), y, t)
 
     def threshold(self) -> float:
-        return NONE_WRONG
+        return TRACE
 
 
 PIECEWISE = ("difference", "smaller", "larger", "minimum", "count")
-TRACE = 1e-6  # of the squared error in the share of wrong answers; one wrong answer in 10,000 is a hundred times that
 HALF = 0.5  # answers are whole numbers: nearer than this, rounding gives the right one
 
 
@@ -246,10 +255,7 @@ class Piecewise(_OfPairs):
                 return [min(x)]
 
     def error(self, y: Tensor, t: Tensor) -> Tensor:
-        """The share of answers that rounding does not make right, and a trace of the squared error: the evaluation with
-        the least validation error counts, and among many with none wrong that must not be the first."""
-        size = (y - t).square().mean((-2, -1))
-        return ((y - t).abs() >= HALF).to(t.dtype).mean((-2, -1)) + TRACE * size / (1 + size)
+        return traced(((y - t).abs() >= HALF).to(t.dtype).mean((-2, -1)), y, t)
 
     def threshold(self) -> float:
         return TRACE

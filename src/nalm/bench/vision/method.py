@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
@@ -58,8 +59,11 @@ class NetworkDescent(NetworkMethod):
     def learner(self, network: Reading) -> Learner:
         return Descending(network, self.recipe, self.decay)
 
+    def by_recipe(self, change: Callable[[Recipe], Recipe]) -> NetworkDescent:
+        return replace(self, recipe=change(self.recipe))
+
     def with_batch(self, batch: int) -> NetworkDescent:
-        return replace(self, recipe=replace(self.recipe, batch=batch))
+        return self.by_recipe(lambda recipe: replace(recipe, batch=batch))
 
     def scaled(self, steps: int) -> NetworkDescent:
         """In fewer steps. A ramp keeps its place if it ends in the first half of the run; in shorter runs it rises

@@ -21,13 +21,13 @@ class HeadLayer(Layer):
         return HEADS.get(self.unit) or super().source
 
 
-def head(unit: str, label: str | None = None, **options: Any) -> Model:
-    """A head of two digits and one result.
+def head(unit: str, label: str | None = None, outputs: int = 1, **options: Any) -> Model:
+    """A head of two digits and one result; a decision has two outputs, that it holds and that it does not.
 
     >>> head("ExactProduct", "MUL").build()(__import__("torch").tensor([[3.0, 4.0]])).tolist()
     [[12.0]]
     """
-    return Model(label or unit, (HeadLayer(unit, 2, 1, options),))
+    return Model(label or unit, (HeadLayer(unit, 2, outputs, options),))
 
 
 @dataclass(frozen=True)

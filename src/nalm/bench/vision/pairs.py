@@ -15,11 +15,16 @@ Pair = tuple[int, int]
 FOLD_SEED = 0
 
 
+def pairs_from(smallest: int) -> list[Pair]:
+    """All pairs of digits that are at least `smallest`."""
+    return [(a, b) for a in range(smallest, 10) for b in range(smallest, 10)]
+
+
 def folds(pairs: Sequence[Pair], count: int) -> list[tuple[list[Pair], list[Pair]]]:
     """`count` ways to split the pairs into (train, test): scikit-learn's `KFold(count, shuffle=True,
     random_state=RandomState(0))`, so that the folds are the published ones.
 
-    >>> train, test = folds([(a, b) for a in range(10) for b in range(10)], 10)[0]
+    >>> train, test = folds(pairs_from(0), 10)[0]
     >>> len(train), len(test), set(train) & set(test)
     (90, 10, set())
     """
@@ -30,6 +35,15 @@ def folds(pairs: Sequence[Pair], count: int) -> list[tuple[list[Pair], list[Pair
     return [
         ([p for i, p in enumerate(pairs) if i not in t], [p for i, p in enumerate(pairs) if i in t]) for t in tested
     ]
+
+
+def trained_pairs(smallest: int, count: int) -> int:
+    """How many pairs the first of `count` folds trains on.
+
+    >>> trained_pairs(0, 10), trained_pairs(1, 10)
+    (90, 72)
+    """
+    return len(folds(pairs_from(smallest), count)[0][0])
 
 
 @dataclass(frozen=True)

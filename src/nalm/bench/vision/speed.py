@@ -15,9 +15,9 @@ from nalm.bench.run import Run
 from nalm.bench.vision.digits import normalised
 from nalm.bench.vision.method import NetworkDescent
 from nalm.bench.vision.models import head
+from nalm.bench.vision.pair_task import DigitPairs, PairProblem
 from nalm.bench.vision.pairs import PairData
 from nalm.bench.vision.readers import soft_argmax
-from nalm.bench.vision.tasks import DigitPairs, PairProblem
 from nalm.bench.vision.training import Training
 from nalm.core.recipe import Recipe
 

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from nalm.bench.run import Run
 from nalm.bench.vision.method import NetworkMethod
-from nalm.bench.vision.tasks import ImageTask, Measured
+from nalm.bench.vision.task import ImageTask, Measured
 from nalm.core.unit import Unit
 
 LARGEST_SHOWN = 16  # numbers of a weight that are kept with each record
