@@ -15,7 +15,8 @@ BEFORE_ESCAPES = 185  # Markdown's own pattern for backslashes has 180 and must 
 
 class _Formula(InlineProcessor):
     def handleMatch(self, m: Any, data: str) -> tuple[str, int, int]:  # type: ignore[override]
-        return self.md.htmlStash.store(convert(m.group(1))), m.start(0), m.end(0)
+        shown = f'<span class="formula">{convert(m.group(1))}</span>'
+        return self.md.htmlStash.store(shown), m.start(0), m.end(0)
 
 
 class MathML(Extension):

@@ -1,27 +1,75 @@
-"""The documentation site builds without a warning, and its examples are shown as code."""
+"""The documentation site builds without a warning and works offline, from files; its examples are shown as code."""
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pages.doctests import fenced
 
 ROOT = Path(__file__).parents[2]
+SITE = ROOT / "site"
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
+PATIENCE = 60_000  # ms, for a search on a busy machine
+
+
+PHONE, DESKTOP = 390, 1280
+WIDE = ("index", "concepts", "units", "which-unit", "compare", "reference/library", "reference/command-line")
+VISITED = (*WIDE, "results/index", "results/single-module", "results/two-layer", "how-to/watch", "playground/index")
 
 
 @pytest.mark.slow
-def test_the_site_builds_strictly() -> None:
+def test_the_site_builds_strictly_and_works_as_files_without_a_network() -> None:
     pytest.importorskip("zensical", reason="zensical is not installed: pip install -e '.[dev]'")
     command = [sys.executable, "-m", "zensical", "build", "--strict", "--clean"]
     built = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert built.returncode == 0, built.stdout + built.stderr
-    page = (ROOT / "site" / "reference" / "library.html").read_text(encoding="utf-8")
+    page = (SITE / "reference" / "library.html").read_text(encoding="utf-8")
     assert "nalm.Unit" in page
     assert "&gt;&gt;&gt;" in page
+
+    playwright = pytest.importorskip(
+        "playwright.sync_api", reason="playwright is not installed: pip install playwright"
+    )
+    if CHROMIUM is None:
+        pytest.skip("the site was built, but there is no chromium to open it; on Debian: apt-get install chromium")
+    with playwright.sync_playwright() as browsers:
+        browser = browsers.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        for name in VISITED:
+            with opened(browser, name, PHONE, "dark") as page:
+                assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), f"{name} is too wide"
+        with opened(browser, "index", DESKTOP, "light") as page:
+            light = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        with opened(browser, "index", DESKTOP, "dark") as page:
+            assert page.evaluate("getComputedStyle(document.body).backgroundColor") != light
+            page.keyboard.press("/")
+            page.wait_for_timeout(500)  # the field takes the keys once it is open
+            page.keyboard.type("singularities")
+            page.locator("mark").first.wait_for(timeout=PATIENCE)  # a word found, in a page that was not opened
+        browser.close()
+
+
+@contextmanager
+def opened(browser: Any, name: str, width: int, scheme: str) -> Iterator[Any]:
+    """A page of the site, opened as a file with the network off; what it complains about fails the test."""
+    context = browser.new_context(viewport={"width": width, "height": 844}, color_scheme=scheme, offline=True)
+    page = context.new_page()
+    complaints: list[str] = []
+    page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("requestfailed", lambda request: complaints.append(request.url))
+    page.goto((SITE / f"{name}.html").as_uri())
+    yield page
+    context.close()
+    assert not complaints, f"{name}: {complaints}"
 
 
 def test_examples_are_fenced_once_and_text_is_left_alone() -> None:
