@@ -30,6 +30,7 @@ docs: $(READY)  ## the documentation site, with the pages that are generated fro
 
 results: $(READY)  ## the results pages, from the committed tables in results/
 	$(BIN)/python -m pages.build
+	$(BIN)/python -m pages.headline
 
 SEED ?= 0
 chaos: $(READY)  ## more than a thousand faults against the store and the engines: make chaos SEED=7
