@@ -89,7 +89,8 @@ LADDERS = {
         "app",
     ],
     "nalm.core": [
-        "layout notebook optimiser option scalar start uniforms",
+        "arguments notebook scalar start uniforms",
+        "layout optimiser option",
         "expression recipe",
         "semantics weight",
         "form weighted",

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Self
 
 from nalm.bench.plain import plain
 from nalm.core import semantics
+from nalm.core.arguments import Count, check_fields
 from nalm.core.recipe import Late, Recipe, Restart
 
 
@@ -29,6 +30,9 @@ class Method(ABC):
     way: ClassVar[str]
     engine: ClassVar[str]
     together: ClassVar[int] = 256  # enough to fill the vectors, small enough to keep finished work often
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
     @property
     @abstractmethod
@@ -128,8 +132,8 @@ class Descent(Stepwise):
 class Rule(Stepwise):
     """The local Gauss-Newton rule (`nalm.training.rule`) on the squared error: it has no rate, loss or penalty."""
 
-    steps: int = 500
-    batch: int = 128
+    steps: Count = 500
+    batch: Count = 128
     way: ClassVar[str] = "lgn"
     engine: ClassVar[str] = "nalm.bench.engine.rule:train_group"
 
@@ -144,8 +148,8 @@ class Rule(Stepwise):
 class Search(Stepwise):
     """Formula layers trained by `nalm.FormulaLearner` on the squared error, until fresh batches confirm a formula."""
 
-    steps: int = 1_000
-    batch: int = 128
+    steps: Count = 1_000
+    batch: Count = 128
     way: ClassVar[str] = "formula"
     engine: ClassVar[str] = "nalm.bench.engine.formula:train_group"
     together: ClassVar[int] = 40  # a run has many attempts of its own
@@ -158,7 +162,7 @@ class Search(Stepwise):
 class Solve(Stepwise):
     """No training: `nalm.solver.solve` fills the grid weights from one batch of `samples`."""
 
-    samples: int = 256
+    samples: Count = 256
     way: ClassVar[str] = "solver"
     engine: ClassVar[str] = "nalm.bench.engine.solve:train_group"
 
@@ -181,7 +185,7 @@ class Solve(Stepwise):
 class Discover(Method):
     """No training and no unit: `nalm.solver.solve` finds the formula of one batch of `samples` by itself."""
 
-    samples: int = 256
+    samples: Count = 256
     way: ClassVar[str] = "solver"
     engine: ClassVar[str] = "nalm.bench.engine.discover:train_group"
     together: ClassVar[int] = 32

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -18,7 +18,9 @@ from nalm.bench.method import Method
 from nalm.bench.plain import plain
 from nalm.bench.task import Task
 from nalm.core import weight as weights
+from nalm.core.arguments import Count, Seed, check_fields, checks_arguments
 from nalm.core.containers import Chain, Foreign
+from nalm.core.layout import Runs
 from nalm.core.start import uniform
 from nalm.core.unit import Unit
 from nalm.core.weight import Pull, Weight
@@ -36,9 +38,12 @@ class Layer:
     """
 
     unit: str
-    inputs: int
-    outputs: int
+    inputs: Count
+    outputs: Count
     options: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
     @property
     def source(self) -> type[torch.nn.Module]:
@@ -53,7 +58,7 @@ class Layer:
             raise ValueError(f"There is no unit {self.unit!r}. {nearest(self.unit, classes)}")
         return classes[self.unit]
 
-    def build(self, runs: Sequence[int]) -> Unit:
+    def build(self, runs: Runs) -> Unit:
         """An instance with the given runs axes."""
         source = self.source
         if issubclass(source, Unit):
@@ -105,7 +110,13 @@ class Model:
     label: str
     layers: tuple[Layer, ...]
 
-    def build(self, runs: Sequence[int] = ()) -> Unit:
+    def __post_init__(self) -> None:
+        check_fields(self)
+        if not self.layers:
+            raise ValueError(f"Model {self.label!r} has no layers; it needs at least one.")
+
+    @checks_arguments
+    def build(self, runs: Runs = ()) -> Unit:
         """The unit, or the chain of units."""
         units = [layer.build(runs) for layer in self.layers]
         return units[0] if len(units) == 1 else Chain(*units)
@@ -121,7 +132,8 @@ class Model:
         return [layer.content() for layer in self.layers]
 
 
-def single(unit: str, inputs: int, outputs: int = 1, label: str | None = None, **options: Any) -> Model:
+@checks_arguments
+def single(unit: str, inputs: Count, outputs: Count = 1, label: str | None = None, **options: Any) -> Model:
     """A model of one layer.
 
     >>> single("NMU", 2).label
@@ -149,17 +161,21 @@ class Run:
     model: Model
     task: Task
     method: Method
-    seed: int
-    every: int = 1_000
+    seed: Seed
+    every: Count = 1_000
     retire: bool = False
     study: str = field(default="", compare=False)
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
     @cached_property
     def id(self) -> str:
         """A stable name: the hash of everything the result depends on."""
         return _name(self.json)
 
-    def ids(self, seeds: Iterable[int]) -> list[str]:
+    @checks_arguments
+    def ids(self, seeds: Iterable[Seed]) -> list[str]:
         """Names of the same run with other seeds."""
         before, after = json.dumps({**self._content(), "seed": _MARK}, **_CANONICAL).split(f'"{_MARK}"')
         return [_name(f"{before}{seed}{after}") for seed in seeds]

@@ -11,6 +11,7 @@ from nalm.bench.find import nearest
 from nalm.bench.method import Descent, Method, Rule, Solve
 from nalm.bench.run import Model, Run, single
 from nalm.bench.task import Task
+from nalm.core.arguments import Count, Seeds, check_fields, checks_arguments
 from nalm.core.notebook import table
 from nalm.core.recipe import Recipe
 from nalm.core.unit import Unit
@@ -61,14 +62,18 @@ class Cell:
     model: Model
     task: Task
     method: Method
-    every: int = 1_000
+    every: Count = 1_000
     retire: bool = False
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
     def run(self, seed: int, study: str = "") -> Run:
         """The cell's run for a seed."""
         return Run(self.model, self.task, self.method, seed, self.every, self.retire, study)
 
-    def ids(self, seeds: int) -> list[str]:
+    @checks_arguments
+    def ids(self, seeds: Seeds) -> list[str]:
         """Names of the cell's runs for the first seeds, as `run(seed).id` but a hundred times faster."""
         return self.run(0).ids(range(seeds))
 
@@ -95,10 +100,13 @@ class Study:
     title: str
     reproduces: str
     cells: tuple[Cell, ...]
-    seeds: int = 25
+    seeds: Seeds = 25
     published: Mapping[tuple[str, str], Published] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     measured: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
     @property
     def rows(self) -> list[str]:
@@ -191,6 +199,7 @@ class Study:
         cells = tuple(replace(cell, retire=True) for cell in self.cells)
         return replace(self, cells=cells, notes=(note, *self.notes))
 
+    @checks_arguments
     def trained(self, way: str) -> Study:
         """Only the rows trained in one way: "published", "lgn" (the local Gauss-Newton rule) or "solver"."""
         cells = tuple(cell for cell in self.cells if cell.method.way == way)
@@ -199,6 +208,7 @@ class Study:
             raise ValueError(f"{self.name} has no rows trained by {way!r}. {nearest(way, ways)}")
         return replace(self, cells=cells)
 
+    @checks_arguments
     def only(self, rows: Sequence[str] = (), columns: Sequence[str] = ()) -> Study:
         """Some rows and columns; a row that is a file reference (`my_file.py:MyUnit`) is added as a new one."""
         study, chosen = self, []
@@ -211,6 +221,7 @@ class Study:
         cells = [c for c in study.cells if (not chosen or c.row in chosen) and (not kept or c.column in kept)]
         return replace(study, cells=tuple(cells))
 
+    @checks_arguments
     def row_called(self, name: str) -> str:
         """The row of that name, whatever its case and spaces; a file reference is the row of that unit."""
         if ":" in name:
@@ -249,7 +260,8 @@ def other_ways(*models: Model, steps: int = 500, samples: int = 256) -> list[Row
     return [(replace(model, label=f"{model.label} {method.way}"), method) for method in methods for model in models]
 
 
-def cells_over(rows: Iterable[Row], columns: Mapping[str, Task], every: int = 1_000) -> tuple[Cell, ...]:
+@checks_arguments
+def cells_over(rows: Iterable[Row], columns: Mapping[str, Task], every: Count = 1_000) -> tuple[Cell, ...]:
     """The full grid of models and tasks; a recipe stands for descent by it. Other ways than the published need few
     steps: their runs are evaluated often, and stop once they are solved on the grid."""
     cells = []

@@ -10,6 +10,8 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call, vmap
 
+from nalm.core.arguments import Count, Finite, checks_arguments
+from nalm.core.layout import Runs
 from nalm.core.scalar import Scalar, dot, sigmoid
 from nalm.core.start import constant, glorot_bound, uniform_within
 from nalm.core.unit import Unit
@@ -90,8 +92,9 @@ class Mixture(Unit):
 
     def join(self, first: Unit, second: Unit) -> None:
         """The constructor of containers that are given their two units; their gate lives where these do."""
-        name, sizes = type(self).__name__, [(u.in_features, u.out_features) for u in (first, second)]
+        name = type(self).__name__
         runs = _same_runs(name, (first, second))
+        sizes = [(u.in_features, u.out_features) for u in (first, second)]
         if sizes[0] != sizes[1]:
             raise ValueError(f"{name}: both units need the same sizes, got {sizes[0]} and {sizes[1]}.")
         like = next(first.parameters(), torch.empty(()))
@@ -173,7 +176,8 @@ class Fold(Unit):
     torch.Size([5, 1])
     """
 
-    def __init__(self, cell: Unit, start: float = 0.0, every_step: bool = False) -> None:
+    @checks_arguments
+    def __init__(self, cell: Unit, start: Finite = 0.0, every_step: bool = False) -> None:
         if (cell.in_features, cell.out_features) != (2, 1):
             raise ValueError(f"Fold: the cell has sizes {(cell.in_features, cell.out_features)}; it needs (2, 1).")
         super().__init__(1, 1, cell.runs)
@@ -209,19 +213,27 @@ class Foreign(Unit):
 
     operations = "foreign"
 
+    @checks_arguments
     def __init__(
         self,
         make: Callable[[], nn.Module],
-        in_features: int,
-        out_features: int,
-        runs: Sequence[int] | int = (),
+        in_features: Count,
+        out_features: Count,
+        runs: Runs = (),
         **settings: Any,
     ) -> None:
+        if isinstance(make, nn.Module):
+            raise TypeError(
+                f"Foreign: make is a {type(make).__name__}; it needs a function that builds one, such as "
+                "`lambda: torch.nn.Linear(2, 1)`, for every run has its own."
+            )
         self._make = make
         super().__init__(in_features, out_features, runs, **settings)
 
     def assemble(self, weights: Mapping[str, Weight]) -> None:
         module = self._make()
+        if not isinstance(module, nn.Module):
+            raise TypeError(f"Foreign: make gave a {type(module).__name__}; it needs to build an nn.Module.")
         if any(True for _ in module.buffers()):
             raise ValueError(
                 f"Foreign: {type(module).__name__} has buffers (running statistics); they cannot be stacked."

@@ -10,6 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from nalm.core.arguments import WrongArgument, shown
+from nalm.core.layout import check_input
 from nalm.core.notebook import latex
 from nalm.core.scalar import Scalar
 
@@ -65,7 +67,7 @@ class Expression:
         function = self._compiled("numpy")
 
         def call(x: Any) -> np.ndarray[Any, np.dtype[np.float64]]:
-            columns = np.moveaxis(np.asarray(x, dtype=np.float64), -1, 0)
+            columns = np.moveaxis(_numbers(x, len(self.symbols)), -1, 0)
             with np.errstate(all="ignore"):
                 outputs = function(*columns)
             return np.stack([np.broadcast_to(o, columns.shape[1:]) for o in outputs], -1)
@@ -77,6 +79,7 @@ class Expression:
         function = self._compiled("torch")
 
         def call(x: Tensor) -> Tensor:
+            check_input("This expression", (len(self.symbols), len(self.outputs)), (), x)
             columns = x.unbind(-1)
             outputs = function(*columns)
             tensors = [torch.as_tensor(o, dtype=x.dtype, device=x.device) for o in outputs]
@@ -97,10 +100,10 @@ class Expression:
         """The largest difference between the model and this formula on inputs `(..., inputs)`."""
         if self.model is None:
             raise ValueError("This expression was not read from a model, so there is nothing to compare it with.")
-        x = torch.as_tensor(x)
+        inputs = _numbers(x, len(self.symbols))
         with torch.no_grad():
-            model = self.model(x).cpu().double().numpy()  # first to the CPU: not every device has float64
-        return float(np.abs(model - self.numpy()(x.cpu().double().numpy())).max())
+            model = self.model(torch.from_numpy(inputs)).cpu().double().numpy()  # to the CPU first: MPS has no float64
+        return float(np.abs(model - self.numpy()(inputs)).max(initial=0.0))
 
     def __str__(self) -> str:
         return ", ".join(str(output) for output in self.outputs)
@@ -130,11 +133,11 @@ class Decision:
 
         if self.model is None:
             raise ValueError("This decision was not read from a model, so there is nothing to compare it with.")
-        x = torch.as_tensor(x)
+        inputs = _numbers(x, len(self.symbols)).reshape(-1, len(self.symbols))
         with torch.no_grad():
-            model = self.model(x).cpu().numpy() > 0.5
+            model = self.model(torch.from_numpy(inputs)).cpu().numpy() > 0.5
         function = sympy.lambdify(self.symbols, list(self.outputs), modules="numpy")
-        columns = x.cpu().numpy().T
+        columns = inputs.T
         compares = any(output.atoms(Relational) for output in self.outputs)  # else the inputs are truth values
         given = columns if compares else columns > 0.5
         read = np.stack([np.broadcast_to(o, model.shape[:1]) for o in function(*given)], -1)
@@ -180,6 +183,20 @@ def expression_of(
     exact = all(layer.on_grid() for layer in rounded)
     outputs = tuple(_with_fewer_signs(sympy.sympify(value)) for value in values)
     return Expression(outputs, tuple(symbols), exact, model)
+
+
+def _numbers(x: Any, inputs: int) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Anything that holds real numbers `(..., inputs)` as a float64 array."""
+    try:
+        if isinstance(x, Tensor):
+            x = x.detach().cpu().double().numpy() if x.is_floating_point() else x.cpu().numpy()
+        array = np.asarray(x)
+        values = array.astype(np.float64) if array.dtype.kind in "biuf" else None
+    except (TypeError, ValueError, NotImplementedError, RuntimeError):
+        values = None
+    if values is None or not values.ndim or values.shape[-1] != inputs:
+        raise WrongArgument(f"x is {shown(x)}; it needs real numbers whose last axis has {inputs}, one for each symbol.")
+    return values
 
 
 def symbols_for(model: str, inputs: int, names: Sequence[str] | None) -> tuple[sympy.Symbol, ...]:

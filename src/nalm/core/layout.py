@@ -5,13 +5,28 @@ Written with `transpose`, because the older ONNX exporter (`dynamo=False`) does 
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Annotated, Any
 
+import torch
 from torch import Tensor
 
+from nalm.core.arguments import Index, Need, need_of
 
-def check_input(unit: str, features: tuple[int, int], runs: tuple[int, ...], x: Any) -> None:
-    """Raise an error that names the unit, what it got and what it needs; 0 input features mean any number."""
+Runs = Annotated[
+    int | Sequence[int],
+    Need("a number of copies, or the sizes of their axes: (2, 3)", need_of(Index | Sequence[Index]).holds),
+]
+
+
+def check_input(
+    unit: str, features: tuple[int, int], runs: tuple[int, ...], x: Any, weight: Tensor | None = None
+) -> None:
+    """Raise an error that names the unit, what it got and what it needs; 0 input features mean any number.
+
+    Args:
+        weight: a parameter of the unit; the inputs need its type and place, unless torch converts them itself.
+    """
     inputs, outputs = features
     if not isinstance(x, Tensor):
         raise TypeError(
@@ -20,6 +35,12 @@ def check_input(unit: str, features: tuple[int, int], runs: tuple[int, ...], x: 
         )
     if not x.dtype.is_floating_point:
         raise TypeError(f"{unit} got {x.dtype} inputs; it needs floating point. Convert with x.float().")
+    if weight is not None and x.device != weight.device:
+        raise ValueError(
+            f"{unit} is on {weight.device} and got inputs on {x.device}. Convert with x.to({str(weight.device)!r})."
+        )
+    if weight is not None and x.dtype != weight.dtype and not torch.is_autocast_enabled(x.device.type):
+        raise TypeError(f"{unit} holds {weight.dtype} and got {x.dtype} inputs. Convert with x.to({weight.dtype}).")
     if x.dim() == 0 or (inputs and x.shape[-1] != inputs):
         raise ValueError(
             f"{unit}({inputs}, {outputs}) got inputs of shape {tuple(x.shape)}; "

@@ -13,6 +13,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from nalm.core.arguments import Index, NotNegative, check_fields
+
 Slots = dict[str, Tensor]
 
 
@@ -24,8 +26,11 @@ class Optimiser:
         slots: names of what it remembers of each parameter, each a tensor of the parameter's shape.
     """
 
-    rate: float = 1e-3
+    rate: NotNegative = 1e-3
     slots: ClassVar[tuple[str, ...]] = ()
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
     def at_rate(self, rate: float) -> Self:
         """The same with another learning rate."""
@@ -97,7 +102,7 @@ class Adam(Optimiser):
 class RMSprop(Optimiser):
     """The gradient divided by its running size (Tieleman and Hinton 2012), in PyTorch's form and with its defaults."""
 
-    decay: float = 0.99
+    decay: NotNegative = 0.99
     slots: ClassVar[tuple[str, ...]] = ("square",)
     epsilon: ClassVar[float] = 1e-8
 
@@ -123,8 +128,8 @@ class ScheduleFree(Optimiser):
     """
 
     betas: tuple[float, float] = (0.9, 0.999)
-    decay: float = 0.0
-    warmup: int = 0
+    decay: NotNegative = 0.0
+    warmup: Index = 0
     slots: ClassVar[tuple[str, ...]] = ("z", "x", "square")
     epsilon: ClassVar[float] = 1e-8
 

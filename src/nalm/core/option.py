@@ -13,6 +13,8 @@ from typing import Any, Generic, Self, TypeVar, overload
 
 from torch import nn
 
+from nalm.core.arguments import WrongArgument, is_number, is_whole, shown
+
 T = TypeVar("T")
 
 
@@ -51,8 +53,12 @@ class Option(Generic[T]):
 
     def checked(self, unit: str, value: T) -> T:
         """The value, or a ValueError that names the unit and what it needs."""
-        if not self.valid(value):
-            raise ValueError(f"{unit}: {self.name} is {value!r}; it needs {self.needs}.")
+        try:
+            fits = self.valid(value)
+        except (TypeError, ValueError):  # it cannot even be asked, such as whether a dict is one of some names
+            fits = False
+        if not fits:
+            raise WrongArgument(f"{unit}: {self.name} is {shown(value)}; it needs {self.needs}.")
         return value
 
 
@@ -76,7 +82,7 @@ class _Above:
     bound: float
 
     def __call__(self, value: Any) -> bool:
-        return isinstance(value, int | float) and not isinstance(value, bool) and value > self.bound
+        return is_number(value) and value > self.bound
 
 
 def _is_bool(value: Any) -> bool:
@@ -84,4 +90,4 @@ def _is_bool(value: Any) -> bool:
 
 
 def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
+    return is_whole(value) and value >= 1

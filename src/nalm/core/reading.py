@@ -7,11 +7,13 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from nalm.core.arguments import NotNegative, checks_arguments
 from nalm.core.expression import ON_GRID, Decision, Expression, expression_of, symbols_for
 from nalm.core.unit import Unit
 
 
-def read(model: nn.Module, names: Sequence[str] | None = None, within: float = ON_GRID) -> Expression:
+@checks_arguments
+def read(model: nn.Module, names: Sequence[str] | None = None, within: NotNegative = ON_GRID) -> Expression:
     """The expression a unit, a stack of units or an `nn.Sequential` of them computes in eval mode.
 
     Args:
@@ -32,6 +34,7 @@ def read(model: nn.Module, names: Sequence[str] | None = None, within: float = O
 MOST_INPUTS_TO_SIMPLIFY = 8  # SymPy's own limit: the work doubles with each further one
 
 
+@checks_arguments
 def read_logic(model: nn.Module, names: Sequence[str] | None = None) -> Decision:
     """The Boolean expression a logic unit, or a stack of them, decides by.
 
@@ -69,7 +72,7 @@ def layers_of(model: nn.Module) -> list[Unit]:
     """The units that a model is made of, if it consists of units one after another; else a TypeError."""
     if isinstance(model, Unit):
         return [model]
-    if isinstance(model, nn.Sequential):
+    if isinstance(model, nn.Sequential) and len(model):
         return [unit for layer in model for unit in layers_of(layer)]
     raise TypeError(f"{type(model).__name__} is not an arithmetic unit; read its units: read(model.some_unit).")
 

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
+from nalm.core.arguments import Count, Finite, Index, NotNegative, Positive, check_fields, checks_arguments
 from nalm.core.optimiser import SGD as SGD
 from nalm.core.optimiser import Adam as Adam
 from nalm.core.optimiser import Optimiser
 
 
+@runtime_checkable
 class Schedule(Protocol):
     """A number that depends on the training step (counted from 0); `str` says in words how."""
 
@@ -32,7 +34,10 @@ class Constant(Schedule):
     0.5
     """
 
-    value: float
+    value: Finite
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
     def __str__(self) -> str:
         return f"{self.value:g} at every step"
@@ -52,11 +57,12 @@ class Ramp(Schedule):
     5.0
     """
 
-    to: float
-    start: int
-    end: int
+    to: Finite
+    start: Index
+    end: Count
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if not self.start < self.end:
             raise ValueError(f"{self!r} has no length; it needs start < end.")
 
@@ -79,9 +85,12 @@ class Staircase(Schedule):
     ['1e-09', '1e-08', '1e-07', '1e-07']
     """
 
-    first: float
-    last: float
-    every: int = 10_000
+    first: NotNegative
+    last: NotNegative
+    every: Count = 10_000
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
     def __str__(self) -> str:
         return f"{self.first:g}, times ten every {self.every:,} steps up to {self.last:g}"
@@ -97,9 +106,12 @@ class Staircase(Schedule):
 class Late(Schedule):
     """`strength` once `after` steps have passed and the last validation error was below `error` (iNALU)."""
 
-    strength: float
-    after: int
-    error: float
+    strength: Finite
+    after: Index
+    error: NotNegative
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
     def __str__(self) -> str:
         return f"{self.strength:g} after step {self.after:,}, once the validation error is below {self.error:g}"
@@ -119,8 +131,11 @@ class Late(Schedule):
 class Clip:
     """Gradient clipping: the norm over all parameters of a run, then each value."""
 
-    norm: float | None = None
-    value: float | None = None
+    norm: Positive | None = None
+    value: Positive | None = None
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
 
 @dataclass(frozen=True)
@@ -129,10 +144,13 @@ class Restart:
     `memory` notes are held, the weights are drawn anew if the later half of the notes is no better than the earlier one
     (mean earlier <= mean later + deviation of later) and its mean is above `error`. A restart empties the notes."""
 
-    check: int = 10
-    memory: int = 5_000
-    error: float = 1.0
-    validate: int = 1_000
+    check: Count = 10
+    memory: Count = 5_000
+    error: NotNegative = 1.0
+    validate: Count = 1_000
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
 
 Loss = Literal["mse", "pcc", "mape", "huber"]
@@ -144,7 +162,10 @@ class Switch:
 
     before: Loss
     after: Loss
-    at: int
+    at: Index
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
 
 @dataclass(frozen=True)
@@ -160,24 +181,29 @@ class Recipe:
     """
 
     optimiser: Optimiser = field(default_factory=Adam)
-    steps: int = 50_000
-    batch: int = 128
+    steps: Count = 50_000
+    batch: Count = 128
     loss: Loss | Switch = "mse"
     penalties: Mapping[str, Schedule] = field(default_factory=dict)
     clip: Clip = field(default_factory=Clip)
-    gradient_noise: float = 0.0
+    gradient_noise: NotNegative = 0.0
     restart: Restart | None = None
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
     @property
     def rate(self) -> float:
         """The learning rate."""
         return self.optimiser.rate
 
-    def at_rate(self, rate: float) -> Recipe:
+    @checks_arguments
+    def at_rate(self, rate: NotNegative) -> Recipe:
         """The same recipe with another learning rate."""
         return replace(self, optimiser=self.optimiser.at_rate(rate))
 
-    def scaled(self, steps: int) -> Recipe:
+    @checks_arguments
+    def scaled(self, steps: Count) -> Recipe:
         """The same recipe in another number of steps: schedules keep their place relative to the whole."""
         factor = steps / self.steps
         penalties = {name: schedule.scaled(factor) for name, schedule in self.penalties.items()}

@@ -36,7 +36,7 @@ def waiting(recipe: Recipe) -> dict[str, Late]:
 def strengths(recipe: Recipe, step: int, validation_error: float) -> dict[str, float]:
     """The penalty strengths that are not zero at a step, given the last validation error."""
     asleep = {name for name, late in waiting(recipe).items() if not late.awake(validation_error)}
-    now = {name: schedule.at(step) for name, schedule in recipe.penalties.items() if name not in asleep}
+    now = {name: float(schedule.at(step)) for name, schedule in recipe.penalties.items() if name not in asleep}
     return {name: strength for name, strength in now.items() if strength}
 
 

@@ -87,9 +87,11 @@ def seeds_of(seed: Tensor | Sequence[int] | int | None, runs: tuple[int, ...]) -
     """
     if seed is None:
         return torch.randint(2**32, runs, dtype=torch.int64, device="cpu")
+    if isinstance(seed, Tensor) and (seed.is_floating_point() or seed.is_complex() or seed.is_meta):
+        raise ValueError(f"seed is a tensor of {seed.dtype} on {seed.device}; it needs whole numbers.")
     seeds = torch.as_tensor(seed, dtype=torch.int64, device="cpu")
     if seeds.dim() and tuple(seeds.shape) != runs:
-        raise ValueError(f"Seeds have shape {tuple(seeds.shape)}; give one number, or one per run: {runs}.")
+        raise ValueError(f"seed has the shape {tuple(seeds.shape)}; give one number, or one per run: {runs}.")
     return seeds.expand(runs)
 
 

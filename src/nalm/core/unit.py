@@ -10,14 +10,15 @@ from __future__ import annotations
 import inspect
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar, cast, final
 
 import torch
 from torch import Tensor
 
+from nalm.core.arguments import Count, Seed, WrongArgument, checks_arguments, is_whole, shown
 from nalm.core.expression import ON_GRID, Expression, expression_of, symbols_for
 from nalm.core.form import Form
-from nalm.core.layout import check_input, features_last, samples_last
+from nalm.core.layout import Runs, check_input, features_last, samples_last
 from nalm.core.option import Option
 from nalm.core.portrait import portrait
 from nalm.core.recipe import Recipe
@@ -60,13 +61,14 @@ class Unit(Weighted):
         cls.options = {**cls.options, **own}
         cls.__signature__ = _signature(cls)  # type: ignore[attr-defined]
 
+    @checks_arguments
     def __init__(
         self,
-        in_features: int,
-        out_features: int,
-        runs: Sequence[int] | int = (),
+        in_features: Count,
+        out_features: Count,
+        runs: Runs = (),
         *,
-        seed: int | Sequence[int] | None = None,
+        seed: Seed | Sequence[Seed] | Tensor | None = None,
         weights: Mapping[str, Weight] | None = None,
         device: torch.device | str | int | None = None,
         dtype: torch.dtype | None = None,
@@ -74,14 +76,13 @@ class Unit(Weighted):
     ) -> None:
         super().__init__()
         name = type(self).__name__
-        for label, size in (("in_features", in_features), ("out_features", out_features)):
-            if not isinstance(size, int) or size < 1:
-                raise ValueError(f"{name}: {label} is {size!r}; it needs a whole number of at least 1.")
+        if type(self).compute is Unit.compute:
+            raise TypeError(f"{name} has no compute(x); a unit says there what it does: see `nalm.Unit`.")
         if dtype is not None and not dtype.is_floating_point:
-            raise ValueError(f"{name}: dtype is {dtype}; it needs floating point, for example torch.float32.")
-        self.in_features = in_features
-        self.out_features = out_features
-        self.runs = _runs(name, runs)
+            raise WrongArgument(f"{name}: dtype is {dtype}; it needs floating point, for example torch.float32.")
+        self.in_features = int(in_features)
+        self.out_features = int(out_features)
+        self.runs = tuple(int(size) for size in cast(Sequence[int], [runs] if is_whole(runs) else runs))
         for option, value in self._settings(options).items():
             setattr(self, option, value)
         self.check()
@@ -92,8 +93,18 @@ class Unit(Weighted):
             self.create(weight, declaration)
         self.assemble(handed_on)
         if device is not None or dtype is not None:
-            self.to(device=device, dtype=dtype)
+            self._move(device, dtype)
         self.reset_parameters(seed)
+
+    @final
+    def _move(self, device: torch.device | str | int | None, dtype: torch.dtype | None) -> None:
+        try:
+            self.to(device=device, dtype=dtype)
+        except (RuntimeError, ValueError, AssertionError, NotImplementedError) as error:
+            why = str(error).splitlines()[0].rstrip(".")
+            raise WrongArgument(
+                f"{type(self).__name__}: device is {shown(device)}, which cannot be used here: {why}."
+            ) from error
 
     @final
     def _settings(self, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -135,7 +146,8 @@ class Unit(Weighted):
 
         A single layer takes any number of leading axes, like `torch.nn.Linear`.
         """
-        check_input(type(self).__name__, (self.in_features, self.out_features), self.runs, x)
+        weight = next(self.parameters(), None)
+        check_input(type(self).__name__, (self.in_features, self.out_features), self.runs, x, weight)
         inner, batch = samples_last(x, self.runs)
         return features_last(self.compute(inner), self.runs, batch)
 
@@ -163,13 +175,6 @@ class Unit(Weighted):
             return expression_of([self], symbols_for(name, self.in_features, None), ON_GRID)
 
         return portrait(self, f"{name}({self.extra_repr()})", expression)
-
-
-def _runs(name: str, runs: Sequence[int] | int) -> tuple[int, ...]:
-    axes = (runs,) if isinstance(runs, int) else tuple(runs)
-    if not all(isinstance(size, int) and size >= 0 for size in axes):
-        raise ValueError(f"{name}: runs is {runs!r}; it needs a number of copies, or the sizes of their axes: (2, 3).")
-    return axes
 
 
 def _signature(cls: type[Unit]) -> inspect.Signature:

@@ -19,6 +19,7 @@ from typing import Any, Literal, Self, overload
 import torch
 from torch import Tensor, nn
 
+from nalm.core.arguments import Finite, check_fields
 from nalm.core.start import Start
 
 
@@ -118,12 +119,15 @@ class Weight:
     shape: str
     start: Start | tuple[Start, ...]
     box: tuple[float, float] | None = None
-    grid: tuple[float, ...] | None = None
+    grid: tuple[Finite, ...] | None = None
     link: Link = IDENTITY
     keep: Keep = "project"
     pulls: tuple[Pull, ...] = (to_grid,)
     counts: bool = True
     name: str = field(default="", init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
     def __set_name__(self, owner: type, name: str) -> None:
         if self.name not in ("", name):
@@ -240,8 +244,13 @@ def free(shape: str, start: Start) -> Weight:
 
 
 def _size(word: str, unit: nn.Module) -> int:
-    factor, _, word = word.rpartition("*")
-    size: int = getattr(unit, {"in": "in_features", "out": "out_features"}.get(word, word))
+    factor, _, name = word.rpartition("*")
+    size = getattr(unit, {"in": "in_features", "out": "out_features"}.get(name, name), None)
+    if not isinstance(size, int) or not (factor or "1").isdecimal():
+        raise ValueError(
+            f"{type(unit).__name__}: a weight has the axis {word!r}; axes are `in`, `out`, whole-number attributes of "
+            "the unit, and multiples of these such as `2*in`."
+        )
     return size * int(factor or 1)
 
 

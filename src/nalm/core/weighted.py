@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Self, final
 import torch
 from torch import Tensor, nn
 
+from nalm.core.arguments import Index, Seed, checks_arguments, is_whole, shown
 from nalm.core.start import Fan
 from nalm.core.uniforms import Stream, seeds_of, uniforms
 from nalm.core.weight import Weight, to_grid
@@ -46,10 +47,19 @@ class Weighted(nn.Module):
         weight.check(type(self).__name__)
         self.weights[name] = weight
         for parameter in weight.parameters:
-            self.register_parameter(parameter, nn.Parameter(torch.empty(*self.runs, *weight.sizes(self))))
+            self.register_parameter(parameter, nn.Parameter(self._room(name, weight.sizes(self))))
 
     @final
-    def reset_parameters(self, seed: int | Sequence[int] | Tensor | None = None, attempt: int = 0) -> None:
+    def _room(self, name: str, sizes: Sequence[int]) -> Tensor:
+        try:
+            return torch.empty(*self.runs, *sizes)
+        except (RuntimeError, TypeError) as error:
+            wanted = " x ".join(f"{size:,}" for size in (*self.runs, *sizes))
+            raise MemoryError(f"{type(self).__name__}: there is no room for {name}, {wanted} numbers.") from error
+
+    @final
+    @checks_arguments
+    def reset_parameters(self, seed: Seed | Sequence[Seed] | Tensor | None = None, attempt: Index = 0) -> None:
         """Draw all initial weights anew, in this unit and those inside it.
 
         Equal seeds give equal weights, alone or in a cohort. `attempt` numbers redraws with the same seed.
@@ -133,6 +143,7 @@ class Weighted(nn.Module):
         return self
 
     @final
+    @checks_arguments
     @torch.no_grad()
     def snapped(self, within: float = float("inf")) -> Self:
         """A copy whose weights lie on their grid; only those nearer than `within` are moved."""
@@ -174,9 +185,12 @@ class Weighted(nn.Module):
     @final
     def __getitem__(self, index: int | tuple[int, ...]) -> Self:
         """One run out of a cohort, as a layer of its own."""
-        depth = len(index) if isinstance(index, tuple) else 1
-        if depth > len(self.runs):
-            raise IndexError(f"{type(self).__name__} has runs={self.runs}; there is no run {index} to take out.")
+        place = index if isinstance(index, tuple) else (index,)
+        depth = len(place)
+        if depth > len(self.runs) or not all(
+            is_whole(i) and -size <= i < size for i, size in zip(place, self.runs, strict=False)
+        ):
+            raise IndexError(f"{type(self).__name__} has runs={self.runs}; there is no run {shown(index)} to take out.")
         twin = copy.deepcopy(self)
         for unit in twin._holders():
             unit.runs = self.runs[depth:]

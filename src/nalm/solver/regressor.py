@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from nalm.core.arguments import Seed, check, need_of
 from nalm.solver.data.columns import column_names
 from nalm.solver.settings import SETTINGS
 from nalm.solver.show import candidate_text
@@ -77,6 +78,8 @@ class ArithmeticRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             sample_weight: how much each row counts in an approximation. A law holds at every row alike, so there only
                 rows of weight 0 are left out.
         """
+        for name, hint in (("random_state", Seed | None), ("strict", bool), ("verbose", bool)):
+            check("ArithmeticRegressor", name, getattr(self, name), need_of(hint))
         named = getattr(X, "columns", None)
         names = None if named is None else column_names(X, None, len(named))
         table, target = validate_data(
@@ -90,7 +93,7 @@ class ArithmeticRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
                 solve(
                     table, column, names=names, noise=self.noise, effort=self.effort, weights=sample_weight,
                     functions=self.functions, units=self.units,
-                    max_seconds=self.max_seconds, seed=int(self.random_state or 0), report=report,
+                    max_seconds=self.max_seconds, seed=self.random_state or 0, report=report,
                 )
                 for column in columns.T
             ]  # fmt: skip

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nalm.core.arguments import checks_arguments
 from nalm.solver.formula.calculus import Array, evaluate
 from nalm.solver.formula.notation import neat, to_sympy
 from nalm.solver.verdict.candidate import Candidate, Fitted, Status, Verdict
@@ -123,6 +124,7 @@ class Solution:
         """The same with notes put before its own."""
         return replace(self, evidence=replace(self.evidence, notes=(*notes, *self.evidence.notes)))
 
+    @checks_arguments
     def at(self, index: int | None = None) -> Candidate:
         """An entry of the front by its place; the chosen one for None."""
         if index is None:

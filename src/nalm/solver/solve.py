@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
+from nalm.core.arguments import NotNegative, Seed, checks_arguments
 from nalm.solver.clock import Stopwatch
 from nalm.solver.data.columns import column_names, set_aside
 from nalm.solver.data.dimensions import dimensions
@@ -27,18 +28,19 @@ from nalm.solver.verdict.everywhere import everywhere
 from nalm.solver.verdict.front import approximated
 
 
+@checks_arguments
 def solve(
     X: Any,
     y: Any,
     names: Sequence[str] | None = None,
-    noise: float | None = None,
+    noise: NotNegative | None = None,
     effort: str = "normal",
     like: Any = None,
     functions: Iterable[str] | None = None,
     weights: Any = None,
     units: Mapping[str, str] | None = None,
-    max_seconds: float | None = None,
-    seed: int = 0,
+    max_seconds: NotNegative | None = None,
+    seed: Seed = 0,
     report: Callable[[str], None] = lambda _: None,
 ) -> Solution:
     """Finds the formula over the columns of `X` that gives `y`, if it has one of the shapes arithmetic units compute.

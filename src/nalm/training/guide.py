@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from nalm.core import semantics
+from nalm.core.arguments import Count, checks_arguments, shown
 from nalm.core.recipe import Recipe
 from nalm.core.unit import Unit
 
@@ -23,11 +24,10 @@ _PATIENCE = 100  # penalties asked for without a single optimiser step before we
 class Guide:
     """See `guide`."""
 
+    @checks_arguments
     def __init__(
-        self, model: nn.Module, optimizer: torch.optim.Optimizer, recipe: Recipe | None, steps: int | None
+        self, model: nn.Module, optimizer: torch.optim.Optimizer, recipe: Recipe | None, steps: Count | None
     ) -> None:
-        if steps is not None and steps < 1:
-            raise ValueError(f"nalm.guide: steps is {steps}; it needs the number of steps you will train.")
         self._units: list[tuple[Unit, Recipe]] = []
         self._places: list[str] = []
         for place, module in model.named_modules():
@@ -104,8 +104,11 @@ class Guide:
         """What to save beside the model and the optimiser."""
         return {"step": self.step, "validation_error": self.validation_error}
 
-    def load_state_dict(self, state: dict[str, Any]) -> None:
+    @checks_arguments
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue where `state_dict` was taken."""
+        if state.keys() != self.state_dict().keys():
+            raise ValueError(f"The state of a guide holds {', '.join(self.state_dict())}; got {shown(state)}.")
         self._made.steps = int(state["step"])
         self.validation_error = float(state["validation_error"])
 
@@ -143,7 +146,7 @@ def _warn_of_weights_it_lacks(units: Sequence[tuple[Unit, Recipe]], optimizer: t
         warnings.warn(
             f"The optimiser given to nalm.guide does not hold {', '.join(lacking)}, so they will not be trained. "
             "Make it from all parameters of the model, and after the model is on its device.",
-            stacklevel=4,
+            stacklevel=5,
         )
 
 
@@ -156,7 +159,7 @@ def _warn_of_decay(units: Sequence[tuple[Unit, Recipe]], optimizer: torch.optim.
                 warnings.warn(
                     f"weight_decay={strength:g} pulls {type(unit).__name__}.{name} towards zero, off its grid. Give "
                     "the units' parameters a group of their own with weight_decay=0.",
-                    stacklevel=4,
+                    stacklevel=5,
                 )
                 return
 

@@ -9,6 +9,7 @@ from typing import Literal
 
 from nalm.bench.engine.settings import SETTINGS, Settings
 from nalm.bench.run import Run
+from nalm.core.arguments import Count, check_fields
 
 EngineName = Literal["auto", "native", "torch"]
 
@@ -45,7 +46,10 @@ class Options:
 
     engine: EngineName = "auto"
     device: str = "cpu"
-    threads: int = field(default_factory=lambda: os.cpu_count() or 1)
+    threads: Count = field(default_factory=lambda: os.cpu_count() or 1)
     say: Callable[[str], None] = lambda _: None
     progress: Callable[[Progress], None] = lambda _: None
     settings: Settings = SETTINGS
+
+    def __post_init__(self) -> None:
+        check_fields(self)

@@ -11,6 +11,7 @@ from nalm.bench.engine.options import Options
 from nalm.bench.method import Method
 from nalm.bench.results.store import Store
 from nalm.bench.run import Run
+from nalm.core.arguments import checks_arguments
 
 
 class Engine(Protocol):
@@ -41,6 +42,7 @@ def groups(runs: Iterable[Run]) -> list[list[Run]]:
     return [g[i : i + g[0].method.together] for g in found.values() for i in range(0, len(g), g[0].method.together)]
 
 
+@checks_arguments
 def train(runs: Iterable[Run], store: Store | None = None, options: Options | None = None) -> Iterator[dict[str, Any]]:
     """Train all runs that the store does not hold yet; yields a record per run as groups finish.
 

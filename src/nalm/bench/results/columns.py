@@ -16,6 +16,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from nalm.core.arguments import shown
+
 Record: TypeAlias = dict[str, Any]
 Curve: TypeAlias = dict[str, NDArray[np.float32]]
 
@@ -65,19 +67,30 @@ def encode(name: str, value: Any) -> str | int | float | bool | None:
     """
     kind = COLUMNS.get(name)
     if kind is object and value is not None:
-        return json.dumps(value, sort_keys=True, separators=(",", ":"), default=lambda array: array.tolist())
-    plain = value.item() if hasattr(value, "item") else value
+        try:
+            return json.dumps(value, sort_keys=True, separators=(",", ":"), default=_as_list)
+        except (TypeError, ValueError, RecursionError, NotImplementedError) as error:
+            raise RecordError(f"column {name!r} holds what JSON can hold, got {shown(value)}: {error}") from error
+    plain = value.item() if getattr(value, "shape", None) == () and hasattr(value, "item") else value
     if plain is None or (isinstance(plain, float) and math.isnan(plain)):
         return None
     if not isinstance(plain, str | int | float) or (kind is not None and not _fits(kind, plain)):
-        raise RecordError(f"column {name!r} holds {kind.__name__ if kind else 'plain values'}, got {value!r}")
+        raise RecordError(f"column {name!r} holds {kind.__name__ if kind else 'plain values'}, got {shown(value)}")
     if isinstance(plain, int) and not -(2**63) <= plain < 2**63:
         raise RecordError(f"column {name!r} holds numbers of 64 bits, got {plain}")
     return kind(plain) if kind else plain
 
 
+def _as_list(value: Any) -> Any:
+    if not hasattr(value, "tolist"):  # arrays and tensors
+        raise TypeError(f"there is a {type(value).__name__} in it")
+    return value.tolist()
+
+
 def _fits(kind: type, value: str | float) -> bool:
-    return isinstance(value, str) == (kind is str) and (kind in (str, float) or value == kind(value))
+    if isinstance(value, str) or kind is str:
+        return isinstance(value, str) and kind is str
+    return kind is float or (math.isfinite(value) and value == kind(value))
 
 
 def unknown_column(name: str) -> str:
@@ -108,9 +121,16 @@ def pack_curve(curve: Mapping[str, ArrayLike] | None) -> bytes | None:
 
     Names beyond `CURVE_COLUMNS` stand as JSON in front. The compression brings its own checksum.
     """
+    if curve is None:
+        return None
+    if not isinstance(curve, Mapping):
+        raise RecordError(f"a curve is a dict of named arrays, got {shown(curve)}")
     if not curve:
         return None
-    columns = {name: np.asarray(values, dtype="<f4") for name, values in curve.items()}
+    try:
+        columns = {name: np.asarray(values, dtype="<f4") for name, values in curve.items()}
+    except (TypeError, ValueError) as error:
+        raise RecordError(f"a curve holds numbers: {error}") from error
     wrong = [name for name in CURVE_COLUMNS if name not in columns]
     shapes = {values.shape for values in columns.values()}
     if wrong or len(shapes) > 1 or len(shapes.pop()) != 1:

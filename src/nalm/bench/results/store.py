@@ -43,6 +43,7 @@ from nalm.bench.results.schema import (
     with_checks,
 )
 from nalm.bench.results.writing import OPEN, PathLike, check_target, identity
+from nalm.core.arguments import Index, checks_arguments, shown
 from nalm.core.notebook import paragraph, table
 
 BATCH = 1_000  # records moved at once
@@ -99,6 +100,7 @@ class Store:
     (['b'], True)
     """
 
+    @checks_arguments
     def __init__(self, path: PathLike, readonly: bool = False, say: Callable[[str], None] = _warn) -> None:
         """Open the store, or make it if there is no file and `readonly` is false."""
         self.path = Path(path)
@@ -135,6 +137,7 @@ class Store:
 
     # -- finished runs -------------------------------------------------------------------------------------------
 
+    @checks_arguments
     def add(self, records: Iterable[Mapping[str, Any]]) -> int:
         """Keep finished runs, all or none; returns how many are new.
 
@@ -146,13 +149,15 @@ class Store:
             "torch_version": importlib.metadata.version("torch"),
             "created_at": datetime.now(UTC).isoformat(timespec="seconds"),
         }
-        return self.insert([_encoded({**defaults, **record}) for record in records])
+        return self.insert([_encoded(record, defaults) for record in records])
 
+    @checks_arguments
     def missing(self, ids: Iterable[str]) -> list[str]:
         """Those of the ids that are not kept yet, in the order given."""
         query = "SELECT value FROM json_each(?) WHERE value NOT IN (SELECT id FROM runs) ORDER BY key"
         return [found for (found,) in self._query(query, [json.dumps(list(ids))])]
 
+    @checks_arguments
     def records(self, *, depth: Depth = Depth.EXACT, **equals: Any) -> list[Record]:
         """The runs whose columns equal the given values, in a fixed order; a list stands for any of its values.
 
@@ -193,6 +198,7 @@ class Store:
             self._connection.text_factory = _text
             yield from self._query(f"{query} LIMIT -1 OFFSET {count}", values)
 
+    @checks_arguments
     def curve(self, run_id: str) -> Curve:
         """Evaluations of one run by name, see `CURVE_COLUMNS`; empty arrays if none were kept."""
         found = list(self._query("SELECT curve FROM runs WHERE id = ?", [run_id]))
@@ -200,6 +206,7 @@ class Store:
             raise KeyError(f"{self.path} has no run {run_id!r}")
         return columns.unpack_curve(found[0][0])
 
+    @checks_arguments
     def export(self, path: PathLike, *, compact: bool = False, force: bool = False, **equals: Any) -> int:
         """Write the matching runs, without curves, to `.csv`, `.csv.gz` or `.parquet`; returns their number.
 
@@ -225,7 +232,8 @@ class Store:
 
     # -- runs under way ------------------------------------------------------------------------------------------
 
-    def save_checkpoint(self, key: str, step: int, state: bytes, runs: Sequence[str] = ()) -> None:
+    @checks_arguments
+    def save_checkpoint(self, key: str, step: Index, state: bytes, runs: Sequence[str] = ()) -> None:
         """Keep the state of runs under way in place of their earlier one. The bytes are the caller's own format."""
         with _explained(self.path), self._connection:
             values = (key, step, state, json.dumps(list(runs)))
@@ -233,15 +241,18 @@ class Store:
                 "INSERT OR REPLACE INTO checkpoints (key, step, state, runs) VALUES (?, ?, ?, ?)", values
             )
 
+    @checks_arguments
     def load_checkpoint(self, key: str) -> tuple[int, bytes] | None:
         """The step and state last saved under this key, if any."""
         return next(self._query("SELECT step, state FROM checkpoints WHERE key = ?", [key]), None)
 
+    @checks_arguments
     def has_checkpoint(self, key: str) -> bool:
         """Whether there is one whose key begins like this."""
         query = "SELECT 1 FROM checkpoints WHERE substr(key, 1, length(?1)) = ?1"
         return next(self._query(query, [key]), None) is not None
 
+    @checks_arguments
     def drop_checkpoint(self, key: str) -> None:
         """Forget a checkpoint, and those whose keys begin with this one, for runs that are finished."""
         with _explained(self.path), self._connection:
@@ -466,9 +477,12 @@ def _blocks(
         yield block
 
 
-def _encoded(record: Mapping[str, Any]) -> tuple[Any, ...]:
-    if not record.get("id"):
-        raise RecordError("a record needs an id")
+def _encoded(given: Mapping[str, Any], defaults: Mapping[str, Any]) -> tuple[Any, ...]:
+    if not isinstance(given, Mapping):
+        raise RecordError(f"a record is a dict, got {shown(given)}")
+    record = {**defaults, **given}
+    if not isinstance(record.get("id"), str) or not record["id"]:
+        raise RecordError(f"a record needs an id, some text; got {shown(record.get('id'))}")
     more = columns.further(record)
     details = json.dumps(more, sort_keys=True, separators=(",", ":")) if more else None
     values = [details if name == DETAILS else encode(name, record.get(name)) for name in STORED]

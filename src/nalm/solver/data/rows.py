@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from nalm.core.arguments import shown
 from nalm.solver.data.problem import Problem
 from nalm.solver.formula.calculus import Array, Indices
 from nalm.solver.settings import SETTINGS
@@ -56,7 +57,10 @@ def checked_weights(weights: Any, rows: int) -> Array:
     """One number, at least 0, for each row; ones if none are given."""
     if weights is None:
         return np.ones(rows)
-    array = np.asarray(weights, dtype=np.float64)
+    try:
+        array = np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise ValueError(f"weights must be numbers, one for each row; got {shown(weights)}: {error}") from error
     array = np.full(rows, float(array)) if array.ndim == 0 else array
     if array.shape != (rows,):
         raise ValueError(f"weights must be one number for each of the {rows} rows, but have shape {array.shape}")

@@ -10,6 +10,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from nalm.core.arguments import Seed, checks_arguments
+from nalm.core.uniforms import seeds_of
 from nalm.training.formula.search import Search, Size, confirms
 from nalm.training.formula.settings import Settings
 from nalm.training.formula.shape import Numbers
@@ -50,22 +52,21 @@ class FormulaLearner:
     (a + b)/c
     """
 
+    @checks_arguments
     def __init__(
         self,
         model: nn.Module,
         base: Base | None = None,
         *,
-        seed: int | Sequence[int] = 0,
+        seed: Seed | Sequence[Seed] | Tensor = 0,
         settings: Settings | None = None,
     ) -> None:
-        if not isinstance(model, nn.Module):
-            raise TypeError(f"The learner needs the model itself, not a {type(model).__name__}: FormulaLearner(model).")
         layers = [m for m in model.modules() if isinstance(m, FormulaLayer)]
         if not layers:
             raise ValueError(f"{type(model).__name__} contains no FormulaLayer, so there is nothing to find here.")
         self.settings = settings or Settings()
         self.runs = common_runs(layers)
-        seeds = torch.as_tensor(seed, dtype=torch.int64).expand(self.runs)
+        seeds = seeds_of(seed, self.runs)
         self.tracks = [Track(layer, seeds + 7919 * i, self.settings) for i, layer in enumerate(layers)]
         taken = {p for layer in layers for p in layer.parameters()}
         self.base = _optimiser(base, [p for p in model.parameters() if p not in taken], taken)

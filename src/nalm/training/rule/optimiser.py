@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from nalm.core.arguments import check, checks_arguments, need_of
 from nalm.core.unit import Unit
 from nalm.training.rule.at_output import AtOutput
 from nalm.training.rule.base import Base, common_runs, make_base, warn_fallbacks
@@ -61,6 +62,7 @@ class LocalGaussNewton(torch.optim.Optimizer):
     def __init__(self, model: nn.Module, base: Base | None = None, settings: Settings | None = None) -> None:
         if not isinstance(model, nn.Module):
             raise TypeError(f"The rule needs the model itself, not a {type(model).__name__}: LocalGaussNewton(model).")
+        check("LocalGaussNewton", "settings", settings, need_of(Settings | None))
         self.model = model
         self.settings = settings or Settings()
         self.units = list(ruled(model))
@@ -275,6 +277,7 @@ class LocalGaussNewton(torch.optim.Optimizer):
         rule = {"steps": self.steps, "refused": self.refused, "units": names, "places": places, "modes": modes}
         return {**self.base.state_dict(), "rule": rule}
 
+    @checks_arguments
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Go on where `state_dict` was taken; the model's own state is loaded apart, before or after."""
         if "rule" not in state_dict:
