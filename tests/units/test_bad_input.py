@@ -79,7 +79,7 @@ def test_contradictions_in_a_class_body_are_found_when_it_is_defined() -> None:
         (lambda: nalm.SNMU(2, 1, noise=(5.0, 1.0)), "0 < low < high"),
         (lambda: nalm.NLRL(2, 1, block="xor"), "block is 'xor'"),  # type: ignore[arg-type]
         (lambda: nalm.NSR(2, 3), "out_features is 3; it needs an even number"),
-        (lambda: nalm.NMU(2, 1, runs=(3,), seed=[1, 2]), r"Seeds have shape \(2,\)"),
+        (lambda: nalm.NMU(2, 1, runs=(3,), seed=[1, 2]), r"seed has the shape \(2,\)"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )

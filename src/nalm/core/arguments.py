@@ -210,7 +210,7 @@ def _list_of(each: Need, or_generator: bool) -> Need:
         if isinstance(value, Mapping) and not or_generator:
             return False
         try:
-            parts = list(value)
+            parts = [*value[:1], *value[-1:]] if isinstance(value, range) else list(value)
         except TypeError:
             return False
         return all(each.holds(part) for part in parts)

@@ -124,7 +124,8 @@ def _checks(line: Sequence[Any]) -> tuple[int, ...]:
 
 def checksums(line: Sequence[Any]) -> tuple[int, ...]:
     """Of the parts of a record in the order of `STORED`, as many as there are."""
-    return tuple(zlib.crc32(repr(tuple(line[a:b])).encode()) for a, b in _BOUNDS if b <= len(line))
+    values = tuple(line)
+    return tuple([zlib.crc32(repr(values[a:b]).encode()) for a, b in _BOUNDS if b <= len(values)])
 
 
 _ENDS = tuple(itertools.accumulate(len(part) for part in PARTS))
