@@ -22,6 +22,7 @@ import re
 import sys
 import tempfile
 import time
+import traceback
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
@@ -273,8 +274,8 @@ def recipes() -> list[Call]:
 
 
 def _guide(model: Any, optimizer: Any, recipe: Any, steps: Any) -> nalm.Guide:
-    if optimizer is None and isinstance(model, torch.nn.Module) and any(True for _ in model.parameters()):
-        optimizer = torch.optim.Adam(model.parameters())
+    if optimizer is None and isinstance(model, torch.nn.Module):
+        optimizer = torch.optim.Adam([torch.zeros(1), *model.parameters()])
     guide = nalm.guide(model, optimizer, recipe, steps)
     guide.penalty()
     repr(guide)
@@ -324,7 +325,7 @@ def readings() -> list[Call]:
     def rule_state(state: Any) -> None:
         nalm.LocalGaussNewton(_unit()).load_state_dict(state)
 
-    table = {
+    table: dict[str, Callable[[], Any]] = {
         "X": lambda: np.random.default_rng(0).uniform(1, 2, (16, 2)),
         "y": lambda: np.random.default_rng(0).uniform(1, 2, (16, 2)).prod(1),
     }
@@ -562,7 +563,9 @@ def _judged(error: Exception, call: Call, values: Mapping[str, Any], replaced: M
     last = _innermost(error.__traceback__)
     where = f"{Path(last.tb_frame.f_code.co_filename).name}:{last.tb_lineno}"
     said = f"{type(error).__name__} at {where}: {' '.join(str(error).split())[:200]}"
-    if _by_the_language(error) or CHECKERS in last.tb_frame.f_code.co_filename:
+    if _by_the_language(error) or any(
+        CHECKERS in frame.filename for frame in traceback.extract_tb(error.__traceback__)
+    ):
         return None
     if not _raised_by_a_check(last):
         return f"from below: {said}"

@@ -14,6 +14,7 @@ import argparse
 import gzip
 import json
 import os
+import shutil
 import sys
 import tempfile
 import time
@@ -223,25 +224,33 @@ def playground() -> Iterator[Path]:
     """A folder with a file of every kind, as the current directory."""
     before = os.getcwd()
     with tempfile.TemporaryDirectory() as folder, mock.patch("nalm.cli.run._train", _train_a_little):
+        shutil.copytree(_pattern().name, folder, dirs_exist_ok=True)
+        os.mkfifo(f"{folder}/pipe")
         os.chdir(folder)
         try:
-            for name, text in (("unit.py", UNIT), ("task.py", TASK), ("study.py", STUDY)):
-                Path(name).write_text(text)
-            with Store("runs.db") as store:
-                store.add([{"id": run.id, "solved": True, "solved_at": 1000} for _, run in nmu_study().runs()])
-            Path("empty.db").touch()
-            Path("broken.db").write_bytes(Path("runs.db").read_bytes()[:2000])
-            Path("foreign.db").write_bytes(b"not a database" * 100)
-            Path("table.csv").write_text(
-                "a,b,y\n" + "\n".join(f"{a},{b},{a * b}" for a in (1, 2, 3) for b in (2, 5, 7))
-            )
-            Path("results.csv").write_text("id,solved\n")
-            Path("results.csv.gz").write_bytes(gzip.compress(b"id,solved\nx,true\n"))
-            Path("folder").mkdir()
-            os.mkfifo("pipe")
             yield Path(folder)
         finally:
             os.chdir(before)
+
+
+@cache
+def _pattern() -> tempfile.TemporaryDirectory[str]:
+    """What every playground begins with, made once."""
+    kept = tempfile.TemporaryDirectory()
+    folder = Path(kept.name)
+    for name, text in (("unit.py", UNIT), ("task.py", TASK), ("study.py", STUDY)):
+        (folder / name).write_text(text)
+    with Store(folder / "runs.db") as store:
+        store.add([{"id": run.id, "solved": True, "solved_at": 1000} for _, run in nmu_study().runs()])
+    (folder / "empty.db").touch()
+    (folder / "broken.db").write_bytes((folder / "runs.db").read_bytes()[:2000])
+    (folder / "foreign.db").write_bytes(b"not a database" * 100)
+    lines = [f"{a},{b},{a * b}" for a in (1, 2, 3) for b in (2, 5, 7)]
+    (folder / "table.csv").write_text("\n".join(["a,b,y", *lines]))
+    (folder / "results.csv").write_text("id,solved\n")
+    (folder / "results.csv.gz").write_bytes(gzip.compress(b"id,solved\nx,true\n"))
+    (folder / "folder").mkdir()
+    return kept
 
 
 def try_line(line: list[str]) -> None:
@@ -309,6 +318,7 @@ def many(kind: str, count: int, failures: list[str] | None = None) -> Callable[[
             if failures is None:
                 raise
             failures.append(f"{example!r}: {error}")
+            print(failures[-1], flush=True)
 
     return test
 
@@ -322,7 +332,6 @@ def main() -> None:
     began = time.perf_counter()
     failures: list[str] = []
     seed(chosen.seed)(many(chosen.kind, chosen.count, failures))()
-    print("\n".join(failures))
     spent = time.perf_counter() - began
     print(f"{chosen.count} {chosen.kind}, seed {chosen.seed}: {len(failures)} ended otherwise ({spent:.0f} s)")
     sys.exit(bool(failures))

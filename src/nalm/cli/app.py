@@ -7,6 +7,7 @@ import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from typing import Annotated, Any
 
 import typer
@@ -85,8 +86,7 @@ def command_line(words: Sequence[str]) -> int:
             stream.reconfigure(errors="backslashreplace")  # a terminal without Unicode must not end the program
     try:
         with _warnings_as_notes():
-            command = typer.main.get_command(app)
-            code = command.main(list(words) or ["--help"], prog_name="nalm", standalone_mode=False)
+            code = _command().main(list(words) or ["--help"], prog_name="nalm", standalone_mode=False)
             sys.stdout.flush()
     except KeyboardInterrupt:
         return 130
@@ -101,6 +101,12 @@ def command_line(words: Sequence[str]) -> int:
             print_json({"error": sentence})
         fail(sentence)
     return code if isinstance(code, int) else 0
+
+
+@cache
+def _command() -> Any:
+    """The whole command line, built once."""
+    return typer.main.get_command(app)
 
 
 def _explained(error: Exception) -> tuple[int, str]:

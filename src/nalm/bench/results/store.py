@@ -51,6 +51,7 @@ SCAN_SHARE = 3  # looking up a third of all records by id takes as long as readi
 PATIENCE = 60.0  # seconds a writer waits for the others
 TABLES = (".csv", ".csv.gz", ".parquet")
 UNTABLED = ("created_at", "study", "recipe")  # what compact tables leave out beside HEAVY
+SEVERAL = (list, tuple, set, frozenset)  # what stands for any of its values
 ORDER = ("study", "unit", "task", "operation", "inputs", "range", "recipe", "seed", "id")
 
 _REMEDIES = {
@@ -197,7 +198,7 @@ class Store:
     def _most_of_all(self, equals: Mapping[str, Any]) -> set[str] | None:
         """The ids asked for, if they are so many that reading all records is quicker than looking each of them up."""
         ids = equals.get("id")
-        if isinstance(ids, str) or not ids:
+        if not isinstance(ids, SEVERAL):
             return None
         count = next(self._query("SELECT count(*) FROM runs"))[0]
         return set(ids) if len(ids) > count / SCAN_SHARE else None
@@ -508,12 +509,14 @@ def _encoded(given: Mapping[str, Any], defaults: Mapping[str, Any]) -> tuple[Any
 
 def _decoded(names: Sequence[str], lines: Iterable[Sequence[Any]]) -> Iterator[Record]:
     changed = [name for name in names if COLUMNS.get(name) in (bool, object)]
+    places = [(name, names.index(name)) for name in COLUMNS if name in names]
+    more = names.index(DETAILS)
     for line in lines:
-        record: Record = dict(zip(names, line, strict=True))
+        record: Record = {name: line[place] for name, place in places}
         for name in changed:
             record[name] = decode(name, record[name])
-        if details := record.pop(DETAILS):
-            record.update(json.loads(details))
+        if line[more]:
+            record.update(json.loads(line[more]))
         yield record
 
 
@@ -522,7 +525,7 @@ def _conditions(equals: Mapping[str, Any]) -> tuple[str, list[Any]]:
     for name, wanted in equals.items():
         if name not in COLUMNS:
             raise RecordError(columns.unknown_column(name))
-        several = isinstance(wanted, list | tuple | set | frozenset)
+        several = isinstance(wanted, SEVERAL)
         terms.append(f"[{name}] IN (SELECT value FROM json_each(?))" if several else f"[{name}] IS ?")
         values.append(json.dumps([encode(name, choice) for choice in wanted]) if several else encode(name, wanted))
     return " AND ".join(terms), values
