@@ -195,7 +195,9 @@ def _numbers(x: Any, inputs: int) -> np.ndarray[Any, np.dtype[np.float64]]:
     except (TypeError, ValueError, NotImplementedError, RuntimeError):
         values = None
     if values is None or not values.ndim or values.shape[-1] != inputs:
-        raise WrongArgument(f"x is {shown(x)}; it needs real numbers whose last axis has {inputs}, one for each symbol.")
+        raise WrongArgument(
+            f"x is {shown(x)}; it needs real numbers whose last axis has {inputs}, one for each symbol."
+        )
     return values
 
 
