@@ -22,13 +22,12 @@ lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
-docs: $(READY)  ## the documentation site, with the pages that are generated from the code: site/index.html
-	$(BIN)/python docs/generate_units.py
-	$(BIN)/python docs/playground/build.py
+docs: $(READY)  ## the documentation site: site/index.html
+	$(BIN)/python -m pages.playground.build
 	$(BIN)/python -m zensical build --strict
 	@echo "Open site/index.html in a browser."
 
-results: $(READY)  ## the results pages, from the committed tables in results/
+results: $(READY)  ## the pages that have a template, from the code and the committed tables in results/
 	$(BIN)/python -m pages.build
 	$(BIN)/python -m pages.headline
 

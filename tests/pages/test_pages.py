@@ -21,3 +21,8 @@ def test_a_committed_page_equals_its_rebuild(template: Path, monkeypatch: pytest
 def test_a_template_that_calls_what_does_not_exist_is_an_error() -> None:
     with pytest.raises(jinja2.UndefinedError):
         environment().from_string("{{ no_such_chapter.table() }}").render()
+
+
+def test_the_table_of_units_tells_what_a_unit_declares() -> None:
+    page = (DOCS / "units.md").read_text(encoding="utf-8")
+    assert "| [NMU](#nmu) | `*` | kept | W: 0, 1 | 2 |" in page

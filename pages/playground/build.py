@@ -1,4 +1,4 @@
-"""Build the playground, one page that needs no network: `python docs/playground/build.py`.
+"""Build the playground, docs/playground/index.html, one page that needs no network: `python -m pages.playground.build`.
 
 The page is put together from the files beside this one and `data.json`: declarations and recipes of the units, the
 starts of a few seeds, and the paths on which `nalm.LocalGaussNewton` walks from them. `--record` asks the library for
@@ -23,9 +23,10 @@ from nalm.bench.tasks.arithmetic import OPERATIONS, RANGES
 from nalm.core.unit import Unit
 from nalm.core.weight import IDENTITY, LOGISTIC, Weight
 from nalm.units.nac import TANH_SIGMOID
+from pages.committed import DOCS
 
 HERE = Path(__file__).parent
-PAGE = HERE / "index.html"
+PAGE = DOCS / "playground" / "index.html"
 DATA = HERE / "data.json"
 PARTS = {
     "{{ style }}": ["style.css"],
@@ -208,6 +209,7 @@ def summary(paths: dict[str, list[dict[str, Any]]]) -> str:
 
 
 def main() -> None:
+    """Write the page, with `--record` from what the library does now."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--record", action="store_true", help="ask the library for starts and paths anew")
     if parser.parse_args().record:

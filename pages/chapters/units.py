@@ -1,27 +1,16 @@
-"""Writes docs/units.md from the units themselves: `make docs`. A test fails when the page is out of date."""
+"""The page of units, from the units themselves."""
 
 from __future__ import annotations
 
 import inspect
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 from nalm.core.unit import Unit
 from nalm.core.weight import Weight
 from nalm.units import catalogue
+from pages.markdown import markdown_table
 
-PAGE = Path(__file__).with_name("units.md")
-HEAD = """# The units
-
-Generated from the code by `make docs`; do not edit. Every unit is built as `nalm.NMU(in_features, out_features)` and is
-an ordinary `torch.nn.Module`; baselines are in `nalm.baselines`.
-
-- *negative inputs*: whether the sign of an input reaches the output;
-- *grid*: the values each weight should end on; weights without one may end anywhere, so a formula keeps their decimals;
-- *parameters*: how many numbers are trained for two inputs and one output (two outputs where they come in pairs, one
-  input where it is an angle).
-"""
 COLUMNS = ("unit", "operations", "negative inputs", "grid", "parameters", "paper")
 
 
@@ -31,12 +20,12 @@ def order(cls: type[Unit]) -> tuple[bool, int, str, int]:
     return cls.operations == "baseline", year, cls.__module__, inspect.getsourcelines(cls)[1]
 
 
-def row(cls: type[Unit]) -> str:
+def row(cls: type[Unit]) -> tuple[str, ...]:
     """One line of the table."""
     unit = _smallest(cls)
     grids = [f"{w.name}: {', '.join(map(str, w.grid))}" for w in unit.weights.values() if w.grid]
     inner = [f"{name}: {', '.join(map(str, w.grid))}" for name, w in _inner_weights(unit) if w.grid]
-    cells = (
+    return (
         f"[{cls.__name__}](#{cls.__name__.lower()})",
         f"`{cls.operations}`",
         "kept" if cls.negatives else "lost",
@@ -44,7 +33,6 @@ def row(cls: type[Unit]) -> str:
         str(sum(p.numel() for p in unit.parameters())),
         cls.paper,
     )
-    return "| " + " | ".join(cells) + " |"
 
 
 def _smallest(cls: type[Unit]) -> Unit:
@@ -71,12 +59,15 @@ def section(cls: type[Unit]) -> str:
     return f"## {cls.__name__}\n\n{prose.strip()}"
 
 
-def page() -> str:
-    """The whole page."""
-    units = sorted(catalogue().values(), key=order)
-    table = ["| " + " | ".join(COLUMNS) + " |", "|" + "---|" * len(COLUMNS), *map(row, units)]
-    return "\n\n".join([HEAD.strip(), "\n".join(table), *map(section, units)]) + "\n"
+def table() -> str:
+    """Every unit in a line."""
+    return markdown_table(COLUMNS, map(row, _units()))
 
 
-if __name__ == "__main__":
-    PAGE.write_text(page(), encoding="utf-8")
+def sections() -> str:
+    """Every unit in a section."""
+    return "\n\n".join(map(section, _units()))
+
+
+def _units() -> list[type[Unit]]:
+    return sorted(catalogue().values(), key=order)

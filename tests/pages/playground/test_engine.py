@@ -14,10 +14,10 @@ import nalm
 from nalm.core.uniforms import supplied
 from nalm.core.unit import Unit
 from nalm.core.weight import IDENTITY
-from tests.docs.playground import load_build, load_data, needs_node, run_engine
+from pages.playground import build
+from tests.pages.playground.engine import load_data, needs_node, run_engine
 
 pytestmark = needs_node
-build = load_build()
 NAMES = list(build.UNITS)
 SAMPLES = 24
 STEPS = 4

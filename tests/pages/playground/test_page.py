@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.docs.playground import FOLDER, load_build
+from pages.playground import build
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install 'nalm[dev]'")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -19,8 +19,8 @@ PATIENCE = 60_000  # ms, for a training on a busy machine
 
 
 def test_the_page_is_built_from_its_parts_and_asks_for_nothing_else() -> None:
-    page = (FOLDER / "index.html").read_text(encoding="utf-8")
-    assert page == load_build().page(), "run docs/playground/build.py"
+    page = build.PAGE.read_text(encoding="utf-8")
+    assert page == build.page(), "run `make docs`"
     assert len(page.encode()) < 1_000_000
     assert "://" not in page
     assert "{{" not in page
@@ -46,7 +46,7 @@ class Visit:
         self.page.on("console", lambda m: self.complaints.append(m.text) if m.type in ("error", "warning") else None)
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
         self.page.on("requestfailed", lambda request: self.complaints.append(request.url))
-        self.page.goto((FOLDER / "index.html").as_uri())
+        self.page.goto(build.PAGE.as_uri())
         self.page.wait_for_timeout(300)  # the landscape is refined when nothing moves
 
     def text(self, place: str) -> str:
@@ -172,7 +172,6 @@ def test_stopping_a_training_keeps_the_weights_where_they_are(visit: Visit) -> N
 @needs_browser
 def test_every_unit_shows_its_formula_and_every_story_starts(visit: Visit) -> None:
     page = visit.page
-    build = load_build()
     for name, operations in build.UNITS.items():
         page.select_option("#unit", name)
         for operation in operations:

@@ -1,18 +1,18 @@
-"""What the tests of the playground share: its build script as a module, its data, and its engine run by node."""
+"""What the tests of the playground share: its data, and its engine run by node."""
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import shutil
 import subprocess
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 
-FOLDER = Path(__file__).parents[2] / "docs" / "playground"
+from pages.playground import build
+
+FOLDER = Path(build.__file__).parent
 NODE = shutil.which("node")
 needs_node = pytest.mark.skipif(NODE is None, reason="node is not installed, so the page's engine cannot be run")
 
@@ -24,16 +24,6 @@ const given = JSON.parse(require("fs").readFileSync(0, "utf8"));
 const unit = (name) => Engine.unit(name, data.units[name]);
 const say = (result) => console.log(JSON.stringify(result));
 """
-
-
-def load_build() -> ModuleType:
-    """docs/playground/build.py."""
-    spec = importlib.util.spec_from_file_location("build_playground", FOLDER / "build.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def load_data() -> dict[str, Any]:
