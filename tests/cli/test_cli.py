@@ -66,6 +66,10 @@ def test_run_show_figure_compare(folder: Path) -> None:
     shown = quick("show", folder, *options)
     assert "1.00" in shown
     assert "U[-2,2)" in shown
+    assert "No runs yet" not in shown
+    everything = quick("show", folder)  # rows that were not run are named, not shown as empty columns
+    assert "No runs yet: NAC•, NALU," in everything
+    assert "NALU" not in everything.replace(everything[everything.index("No runs yet") :], "")
     assert "| U[1,2) |" in quick("show", folder, *options, "--markdown")
     quick("figure", folder, *options, "--output", folder / "figure.svg")
     assert (folder / "figure.svg").read_text().startswith("<?xml")

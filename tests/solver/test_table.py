@@ -62,6 +62,21 @@ def test_separators_decimal_commas_and_row_names_are_recognised(tmp_path, text):
     np.testing.assert_array_equal(table.y, [3, 6])
 
 
+def test_a_file_that_unpacks_without_end_is_refused_and_a_broken_one_too(tmp_path, monkeypatch):
+    import gzip
+
+    file = tmp_path / "t.csv.gz"
+    whole = gzip.compress(b"a,y\n" + b"1,2\n" * 50_000)
+    file.write_bytes(whole)
+    monkeypatch.setattr("nalm.solver.data.files.LARGEST", 100_000)
+    with pytest.raises(ValueError, match=r"t\.csv\.gz holds more than 100,000 bytes of text"):
+        read_table(file, "y")
+    for broken in (whole[:40], whole[:20] + b"\xff" * 20 + whole[40:], b"a,y\n1,2\n"):
+        file.write_bytes(broken)
+        with pytest.raises(ValueError, match=r"t\.csv\.gz is not a whole \.gz file"):
+            read_table(file, "y")
+
+
 def test_compressed_files_and_spreadsheets(tmp_path):
     import gzip
 

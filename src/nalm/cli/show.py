@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -22,7 +23,11 @@ def show(
 
     study = selection.chosen()
     entries = selection.entries(study)
+    begun = {entry.row for entry in entries}
+    waiting = [row for row in study.rows if row not in begun]
+    study = replace(study, cells=tuple(cell for cell in study.cells if cell.row in begun))
     if markdown:
         out.say(markdown_tables(study, entries))
         return
-    out.page(*rich_tables(study, entries, out.width), "\n".join(footnotes(study, entries)))
+    notes = [f"No runs yet: {', '.join(waiting)}."] if waiting else []
+    out.page(*rich_tables(study, entries, out.width), "\n".join([*notes, *footnotes(study, entries)]))

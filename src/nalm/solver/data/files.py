@@ -10,6 +10,7 @@ import gzip
 import io
 import re
 import sys
+import zlib
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,7 @@ SEPARATORS = (",", ";", "\t", "|", " ")
 TEXT_FILES = (".csv", ".tsv", ".tab", ".txt", ".dat")
 MISSING = {"", "na", "n/a", "nan", "null", "none", "-", "?", "."}
 DECIMAL_COMMA = re.compile(r"[+-]?(\d{1,3}(\.\d{3})+|\d+),\d+([eE][+-]?\d+)?")
+LARGEST = 2**31  # bytes of text: 20 million rows of ten columns, beyond what a search for a formula needs
 STANDARD_INPUT = "-"
 
 
@@ -99,13 +101,24 @@ def _read(path: str | Path) -> tuple[str, list[Column]]:
         raise FileNotFoundError(f"there is no file {file}")
     ending = file.with_suffix("").suffix if file.suffix == ".gz" else file.suffix
     if ending.lower() in TEXT_FILES:
-        content = gzip.decompress(file.read_bytes()) if file.suffix == ".gz" else file.read_bytes()
-        return file.name, _from_cells(file.name, _cells(content))
+        return file.name, _from_cells(file.name, _cells(_content(file)))
     if ending.lower() == ".xlsx":
         return file.name, _from_cells(file.name, _excel_cells(file))
     if ending.lower() in (".parquet", ".pq"):
         return file.name, _from_parquet(file)
     raise ValueError(f"{file.name}: only {', '.join(TEXT_FILES)} (also .gz), .xlsx and .parquet files are read")
+
+
+def _content(file: Path) -> bytes:
+    """The bytes of a text file, unpacked; a small file that unpacks without end is refused."""
+    try:
+        with gzip.open(file) if file.suffix == ".gz" else file.open("rb") as opened:
+            content: bytes = opened.read(LARGEST + 1)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise ValueError(f"{file.name} is not a whole .gz file: {error}") from error
+    if len(content) > LARGEST:
+        raise ValueError(f"{file.name} holds more than {LARGEST:,} bytes of text; give a part of its rows")
+    return content
 
 
 def _cells(content: bytes) -> list[list[str]]:
