@@ -55,6 +55,7 @@ LADDERS = {
     "nalm.bench.results": [
         "columns stats writing",
         "files schema summary",
+        "opening rows",
         "store",
         "doctor",
     ],

@@ -315,7 +315,7 @@ def test_the_file_says_whose_it_is_and_is_in_write_ahead_mode(path: Path) -> Non
 
 def test_a_writer_that_never_lets_go_is_named(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Store(path).close()
-    monkeypatch.setattr(store_module, "PATIENCE", 0.1)
+    monkeypatch.setattr("nalm.bench.results.opening.PATIENCE", 0.1)
     with closing(sqlite3.connect(path)) as hog, Store(path) as store:
         hog.execute("BEGIN IMMEDIATE")
         with pytest.raises(StoreError, match="is locked by another process"):

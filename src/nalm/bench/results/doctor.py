@@ -9,8 +9,10 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from nalm.bench.results.opening import StoreError
+from nalm.bench.results.rows import sound
 from nalm.bench.results.schema import CHECKS, STORED, quoted, with_checks
-from nalm.bench.results.store import Store, StoreError, sound
+from nalm.bench.results.store import Store
 from nalm.bench.results.writing import DATABASE, OPEN, PathLike, WriteRefused, identity
 
 HEADER = 100  # bytes of SQLite's file header: page size at 16, number of pages at 28

@@ -11,72 +11,30 @@ import contextlib
 import importlib.metadata
 import itertools
 import json
-import os
 import sqlite3
-import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
 
 from nalm.bench.results import columns, files
-from nalm.bench.results.columns import COLUMNS, Curve, Record, RecordError, decode, encode
+from nalm.bench.results.columns import COLUMNS, Curve, Record
 from nalm.bench.results.files import read_table as read_table
 from nalm.bench.results.files import write_table as write_table
-from nalm.bench.results.schema import (
-    APPLICATION_ID,
-    CHECKS,
-    CREATE,
-    DETAILS,
-    INSERT,
-    SCHEMA_VERSION,
-    STORED,
-    Depth,
-    checksums,
-    create,
-    names_itself,
-    quoted,
-    upgrade,
-    with_checks,
-)
+from nalm.bench.results.opening import TABLES, check, connect, explained
+from nalm.bench.results.opening import StoreError as StoreError
+from nalm.bench.results.rows import BATCH, SEVERAL, conditions, decoded, encoded, in_blocks, sound
+from nalm.bench.results.schema import CHECKS, CREATE, INSERT, STORED, Depth, quoted, with_checks
 from nalm.bench.results.writing import OPEN, PathLike, check_target, identity
-from nalm.core.arguments import Index, checks_arguments, shown
+from nalm.core.arguments import Index, checks_arguments
 from nalm.core.notebook import paragraph, table
 
-BATCH = 1_000  # records moved at once
 SCAN_SHARE = 3  # looking up a third of all records by id takes as long as reading all (100,080 runs, warm)
-PATIENCE = 60.0  # seconds a writer waits for the others
-TABLES = (".csv", ".csv.gz", ".parquet")
 UNTABLED = ("created_at", "study", "recipe")  # what compact tables leave out beside HEAVY
-SEVERAL = (list, tuple, set, frozenset)  # what stands for any of its values
 ORDER = ("study", "unit", "task", "operation", "inputs", "range", "recipe", "seed", "id")
-
-_REMEDIES = {
-    "SQLITE_NOTADB": "is not a store; it was left as it is, choose another file",
-    "SQLITE_CORRUPT": "is damaged and was left as it is; `nalm doctor FILE` saves what can be read",
-    "SQLITE_READONLY": "cannot be written; check its permissions or choose another file",
-    "SQLITE_CANTOPEN": "cannot be opened; check that its folder exists and may be written",
-    "SQLITE_BUSY": "is locked by another process; wait for it, or use one store per process and merge them",
-    "SQLITE_FULL": "cannot grow: the disk is full; what was added before is kept",
-}
-
-
-class StoreError(RuntimeError):
-    """A store that cannot be used as asked. The message names the file and the way out; the file is left as it was."""
-
-
-@contextmanager
-def _explained(path: Path) -> Iterator[None]:
-    """Turn the database's errors into ours."""
-    try:
-        yield
-    except sqlite3.Error as error:
-        code = getattr(error, "sqlite_errorname", "")
-        remedy = next((text for name, text in _REMEDIES.items() if code.startswith(name)), f"failed: {error}")
-        raise StoreError(f"{path} {remedy}".replace("FILE", str(path))) from error
 
 
 class StoreWarning(UserWarning):
@@ -107,10 +65,10 @@ class Store:
         """Open the store, or make it if there is no file and `readonly` is false."""
         self.path = Path(path)
         self.say = say
-        with _explained(self.path):
-            self._connection = _connect(self.path, readonly)
+        with explained(self.path):
+            self._connection = connect(self.path, readonly)
             try:
-                self._checked = _check(self._connection, self.path, readonly)
+                self._checked = check(self._connection, self.path, readonly)
             except BaseException:
                 self._connection.close()
                 raise
@@ -151,7 +109,7 @@ class Store:
             "torch_version": importlib.metadata.version("torch"),
             "created_at": datetime.now(UTC).isoformat(timespec="seconds"),
         }
-        return self.insert([_encoded(record, defaults) for record in records])
+        return self.insert([encoded(record, defaults) for record in records])
 
     @checks_arguments
     def missing(self, ids: Iterable[str]) -> list[str]:
@@ -170,14 +128,14 @@ class Store:
             lines = sorted(self.lines(depth, order=("rowid",), **equals))
         else:
             lines = list(self.lines(depth, order=ORDER, **equals))
-        return list(_decoded(depth.names, lines))
+        return list(decoded(depth.names, lines))
 
     def lines(
         self, depth: Depth = Depth.EXACT, *, order: Sequence[str] = ("id",), curves: bool = False, **equals: Any
     ) -> Iterator[tuple[Any, ...]]:
         """Records as they are stored, each verified: the columns `depth.names`, then the packed curve if wanted."""
         wanted = self._most_of_all(equals)
-        where, values = _conditions(
+        where, values = conditions(
             equals if wanted is None else {name: v for name, v in equals.items() if name != "id"}
         )
         checks = depth.checks if self._checked else ()
@@ -239,13 +197,13 @@ class Store:
         depth = Depth.DESCRIPTION if compact else Depth.EXACT
         lines = self.lines(depth, **equals)
         if name.endswith(".parquet"):
-            records = list(_decoded(depth.names, lines))
+            records = list(decoded(depth.names, lines))
             files.write_parquet(path, records, force=force)
             return len(records)
         names = [name for name in COLUMNS if name in depth.names and not (compact and name in UNTABLED)]
         further = "SELECT DISTINCT key FROM (SELECT details FROM runs WHERE json_valid(details)), json_each(details)"
         more = sorted(key for (key,) in self._query(further))
-        blocks = _blocks(lines, depth.names, names, more)
+        blocks = in_blocks(lines, depth.names, names, more)
         return files.write_csv(path, [*names, *more], files.cells(blocks, 6 if compact else None), force=force)
 
     # -- runs under way ------------------------------------------------------------------------------------------
@@ -253,7 +211,7 @@ class Store:
     @checks_arguments
     def save_checkpoint(self, key: str, step: Index, state: bytes, runs: Sequence[str] = ()) -> None:
         """Keep the state of runs under way in place of their earlier one. The bytes are the caller's own format."""
-        with _explained(self.path), self._connection:
+        with explained(self.path), self._connection:
             values = (key, step, state, json.dumps(list(runs)))
             self._connection.execute(
                 "INSERT OR REPLACE INTO checkpoints (key, step, state, runs) VALUES (?, ?, ?, ?)", values
@@ -273,14 +231,14 @@ class Store:
     @checks_arguments
     def drop_checkpoint(self, key: str) -> None:
         """Forget a checkpoint, and those whose keys begin with this one, for runs that are finished."""
-        with _explained(self.path), self._connection:
+        with explained(self.path), self._connection:
             self._connection.execute("DELETE FROM checkpoints WHERE substr(key, 1, length(?1)) = ?1", (key,))
 
     def drop_finished_checkpoints(self) -> int:
         """Forget the checkpoints all of whose runs are kept by now; returns their number."""
         unfinished = "SELECT 1 FROM json_each(runs) WHERE value NOT IN (SELECT id FROM runs)"
         query = f"DELETE FROM checkpoints WHERE json_array_length(runs) > 0 AND NOT EXISTS ({unfinished})"
-        with _explained(self.path), self._connection:
+        with explained(self.path), self._connection:
             return self._connection.execute(query).rowcount
 
     # -- a file that is lost -------------------------------------------------------------------------------------
@@ -330,7 +288,7 @@ class Store:
         if not self._file.is_still(self.path):
             self._rescue()
         kept = list(lines)
-        with _explained(self.path), self._connection:
+        with explained(self.path), self._connection:
             before = self._connection.total_changes
             self._connection.executemany(INSERT, kept)
             added = self._connection.total_changes - before
@@ -345,7 +303,7 @@ class Store:
         return added
 
     def _query(self, query: str, values: Iterable[Any] = ()) -> Iterator[tuple[Any, ...]]:
-        with _explained(self.path), closing(self._connection.execute(query, tuple(values))) as cursor:
+        with explained(self.path), closing(self._connection.execute(query, tuple(values))) as cursor:
             yield from cursor
 
 
@@ -389,143 +347,6 @@ def merge(target: PathLike, *sources: PathLike) -> int:
         return added
 
 
-def _connect(path: Path, readonly: bool) -> sqlite3.Connection:
-    """Open the file without changing it; one that is not there is made to be written, not to be read."""
-    if path.is_dir():
-        raise StoreError(f"{path} is a folder; name a file in it, such as {path / 'runs.db'}")
-    if path.name.endswith(TABLES) and not readonly:
-        raise StoreError(f"{path} has the name of a table; a store is a database, name it for example runs.db")
-    if readonly and not path.exists():
-        raise StoreError(f"{path} does not exist; check its name, or run a study to make it")
-    uri, mode = path.absolute().as_uri(), "rw" if readonly else "rwc"
-    if readonly and not os.access(path.absolute().parent, os.W_OK) and not Path(f"{path}-wal").exists():
-        mode = "ro&immutable=1"  # nobody can write there, and the files that coordinate writers cannot be made
-    connection = sqlite3.connect(f"{uri}?mode={mode}", uri=True, timeout=PATIENCE)
-    connection.execute(f"PRAGMA query_only = {int(readonly)}")
-    return connection
-
-
-def _check(connection: sqlite3.Connection, path: Path, readonly: bool) -> bool:
-    """Refuse what is not ours, is newer than we are, or is damaged; make what is not there yet, upgrade what is old.
-
-    Returns whether the records have checksums.
-    """
-    # One statement sees one moment: another process may be creating the tables.
-    query = "SELECT * FROM pragma_application_id, pragma_user_version, (SELECT count(*) FROM sqlite_master)"
-    application, version, tables = connection.execute(query).fetchone()
-    if readonly and not tables:
-        raise StoreError(f"{path} is empty; run a study to fill it")
-    if application != APPLICATION_ID and (application or version or tables):
-        raise StoreError(f"{path} is the database of another program; it was left as it is, choose another file")
-    if version > SCHEMA_VERSION:
-        raise StoreError(f"{path} was written by a newer version of nalm; upgrade nalm or choose another file")
-    if tables and connection.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
-        raise StoreError(f"{path} {_REMEDIES['SQLITE_CORRUPT']}".replace("FILE", str(path)))
-    if not readonly:
-        _prepare(connection, blank=not tables)
-        if 0 < version < SCHEMA_VERSION:
-            upgrade(connection)
-        version = SCHEMA_VERSION
-    there = {name for _, name, *_ in connection.execute("PRAGMA table_info(runs)")}
-    checked = version >= SCHEMA_VERSION
-    for name in (*STORED, *(CHECKS if checked else ()), "curve"):
-        if name not in there:
-            raise StoreError(f"{path} has no column {name!r}: it was changed or damaged; choose another file")
-    return bool(checked)
-
-
 def _text(content: bytes) -> str:
     """Any bytes as text."""
     return content.decode("utf-8", "surrogateescape")
-
-
-def _prepare(connection: sqlite3.Connection, blank: bool) -> None:
-    """Be ready to write, and find out now if that is impossible; other processes may be doing the same."""
-    if blank:
-        create(connection)
-    connection.execute("PRAGMA synchronous = NORMAL")
-    deadline = time.monotonic() + PATIENCE
-    while True:  # the switch, unlike everything else, does not wait for others by itself
-        try:
-            connection.execute("PRAGMA journal_mode = WAL")
-            break
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorname != "SQLITE_BUSY" or time.monotonic() > deadline:
-                raise
-            time.sleep(0.01)
-    try:
-        connection.execute("BEGIN IMMEDIATE")  # a file that cannot be written says so before hours of training
-        connection.execute("ROLLBACK")
-    except sqlite3.OperationalError as error:
-        if error.sqlite_errorname != "SQLITE_BUSY":  # another writer is at it, so it can be written
-            raise
-
-
-def sound(own: Sequence[Any], sums: Sequence[Any], curve: Sequence[bytes | None]) -> bool:
-    """Whether a record is what was written: columns by their checksums, the curve by its own.
-
-    Without checksums (a store of version 1, or written to by that version) the run must be what its id says.
-    """
-    if sums and sums[0] is not None:
-        if checksums(own) != sums:
-            return False
-    elif len(own) == len(STORED):
-        run = own[STORED.index("run")]
-        if not names_itself(own[0], run) or not str(own[0]).isprintable() or (sums and not run):
-            return False
-    if not curve:
-        return True
-    try:
-        return all(columns.unpack_curve(packed) is not None for packed in curve)
-    except RecordError:
-        return False
-
-
-def _blocks(
-    lines: Iterator[tuple[Any, ...]], stored: Sequence[str], names: Sequence[str], more: Sequence[str]
-) -> Iterator[dict[str, Sequence[Any]]]:
-    """Columns of a thousand records at a time: those of `names`, and further ones."""
-    while batch := list(itertools.islice(lines, BATCH)):
-        found = dict(zip(stored, zip(*batch, strict=True), strict=True))
-        found["solved"] = tuple(None if value is None else bool(value) for value in found["solved"])
-        block: dict[str, Sequence[Any]] = {name: found[name] for name in names}
-        if more:
-            further = [json.loads(details or "{}") for details in found[DETAILS]]
-            block |= {name: [own.get(name) for own in further] for name in more}
-        yield block
-
-
-def _encoded(given: Mapping[str, Any], defaults: Mapping[str, Any]) -> tuple[Any, ...]:
-    if not isinstance(given, Mapping):
-        raise RecordError(f"a record is a dict, got {shown(given)}")
-    record = {**defaults, **given}
-    if not isinstance(record.get("id"), str) or not record["id"]:
-        raise RecordError(f"a record needs an id, some text; got {shown(record.get('id'))}")
-    more = columns.further(record)
-    details = json.dumps(more, sort_keys=True, separators=(",", ":")) if more else None
-    values = [details if name == DETAILS else encode(name, record.get(name)) for name in STORED]
-    return (*with_checks(values), columns.pack_curve(record.get("curve")))
-
-
-def _decoded(names: Sequence[str], lines: Iterable[Sequence[Any]]) -> Iterator[Record]:
-    changed = [name for name in names if COLUMNS.get(name) in (bool, object)]
-    places = [(name, names.index(name)) for name in COLUMNS if name in names]
-    more = names.index(DETAILS)
-    for line in lines:
-        record: Record = {name: line[place] for name, place in places}
-        for name in changed:
-            record[name] = decode(name, record[name])
-        if line[more]:
-            record.update(json.loads(line[more]))
-        yield record
-
-
-def _conditions(equals: Mapping[str, Any]) -> tuple[str, list[Any]]:
-    terms, values = ["1"], []
-    for name, wanted in equals.items():
-        if name not in COLUMNS:
-            raise RecordError(columns.unknown_column(name))
-        several = isinstance(wanted, SEVERAL)
-        terms.append(f"[{name}] IN (SELECT value FROM json_each(?))" if several else f"[{name}] IS ?")
-        values.append(json.dumps([encode(name, choice) for choice in wanted]) if several else encode(name, wanted))
-    return " AND ".join(terms), values
