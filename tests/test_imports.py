@@ -175,8 +175,8 @@ LADDERS = {
         "learner",
     ],
     "nalm.training.rule": [
-        "curvature settings state watch",
-        "evidence graph progress ruled",
+        "curvature looks settings state watch",
+        "feedback graph progress ruled",
         "batch parity regression",
         "joint mode",
         "at_output between factors",

@@ -11,8 +11,9 @@ import torch
 from torch import Tensor
 
 from nalm.training.rule.batch import Batch
-from nalm.training.rule.evidence import Evidence, gather
+from nalm.training.rule.feedback import Feedback, gather
 from nalm.training.rule.graph import Position
+from nalm.training.rule.looks import Looks
 from nalm.training.rule.mode import Seen, Standing, share
 from nalm.training.rule.parity import by_signs
 from nalm.training.rule.regression import Regression, View
@@ -27,9 +28,9 @@ ROUNDING = 32.0  # errors below this many units of rounding are none: those of a
 
 
 class Known(NamedTuple):
-    """Evidence, the runs `(*runs,)` for which it is any, and those whose loss is no squared error."""
+    """Feedback, the runs `(*runs,)` for which it is any, and those whose loss is no squared error."""
 
-    evidence: Evidence
+    feedback: Feedback
     ok: Tensor
     bent: Tensor
 
@@ -64,52 +65,52 @@ class AtOutput:
         self.free = Regression.of(ruled)
         rows = torch.zeros_like(self.free.offset, dtype=torch.bool)
         self.choice = Choice(rows, rows.clone(), rows.to(torch.int64), torch.ones_like(self.free.offset))
-        self.quiet = 0  # steps in which nothing changed
+        self.looks = Looks(settings.spacing, settings.rest)
 
     def due(self, step: int) -> bool:
-        """Every step while something happens."""
-        return self.quiet < self.settings.patience or step % self.settings.rest == 0
+        """Every step until all rows are on the grid, then ever more rarely."""
+        return self.looks.due(step)
 
     def learn(self, seen: Sequence[Seen], batch: Batch) -> None:
         """One step of each row's regression, and a choice between it and the grid."""
         form, before, use = self.ruled.form, self.choice.snapped, seen[0].watched.uses[0]
-        known = self._readable(seen[0].evidence, batch)
+        known = self._readable(seen[0].feedback, batch)
         if known is None:
-            return
-        evidence, ok = known.evidence, known.ok
-        signs = by_signs(self.ruled, evidence, self.free.numbers)
+            return  # and look again in the next step
+        feedback, ok = known.feedback, known.ok
+        signs = by_signs(self.ruled, feedback, self.free.numbers)
         self.free.keep(ok, numbers=signs.numbers)
-        view = View.of(form, evidence, self.free.numbers, intercept=not form.linear)
+        view = View.of(form, feedback, self.free.numbers, intercept=not form.linear)
         self._settle(view, signs.explained, ok, batch.plain.rounding)
         self._compare(known, use, batch)
         self.free.learn(self.ruled, view, ok, self.settings)
         # outside the box such a loss would only be asked farther and farther away
         self.free.keep(known.bent, numbers=self.free.numbers.clamp(*self.ruled.box))
         same = bool((before == self.choice.snapped).all() & self.choice.snapped.all())
-        self.quiet = self.quiet + 1 if same else 0
+        self.looks.looked(batch.step, changed=not same)
 
-    def _readable(self, evidence: Evidence | None, batch: Batch) -> Known | None:
-        """The evidence, if need be from a pass in which the form stands in for the unit.
+    def _readable(self, feedback: Feedback | None, batch: Batch) -> Known | None:
+        """The feedback, if need be from a pass in which the form stands in for the unit.
 
         By its own formula a unit may divide by zero, or compute numbers so large that beside them the target is lost in
         rounding; with the free numbers it soon does not. And only a squared error implies the same target wherever the
         output is; others (Huber, cross-entropy) have to be asked at the free numbers.
         """
-        if evidence is None:
+        if feedback is None:
             return None
-        y, implied, loss = evidence.y, evidence.implied, batch.plain.loss.detach().double()
+        y, implied, loss = feedback.y, feedback.implied, batch.plain.loss.detach().double()
         lost = DIGITS * batch.plain.rounding * y.abs().median(-1).values > implied.abs().median(-1).values
-        squared = 0.5 * (evidence.curvature * (y - implied).square()).sum((-2, -1))
+        squared = 0.5 * (feedback.curvature * (y - implied).square()).sum((-2, -1))
         bent = (loss - squared).abs() > BENT * loss
         if bool((batch.ok & ~lost.any(-1) & ~bent).all()):
-            return Known(evidence, batch.ok, bent)
+            return Known(feedback, batch.ok, bent)
         free, snapped = self.free.numbers, self.choice.snapped
         numbers = torch.where(snapped.unsqueeze(-1), self.ruled.nearest(free), free)
         watched = [Watched(self.ruled.unit, partial(self.ruled.compute, numbers, snapped))]
         found = batch.again(watched)
         with torch.enable_grad():
-            (evidence,) = gather(watched, found.output, found.probes, found.loss.sum())
-        return None if evidence is None else Known(evidence, found.finite, bent)
+            (feedback,) = gather(watched, found.output, found.probes, found.loss.sum())
+        return None if feedback is None else Known(feedback, found.finite, bent)
 
     def _settle(self, view: View, possible: Tensor, ok: Tensor, rounding: float) -> None:
         """Use the grid where it explains the implied targets better than the free numbers, and only while it does."""
@@ -126,7 +127,7 @@ class AtOutput:
 
     def _compare(self, known: Known, use: Use, batch: Batch) -> None:
         """The free numbers, which have not seen this batch, against what the unit holds, by the unit's own formula."""
-        h, implied, choice = known.evidence.curvature, known.evidence.implied, self.choice
+        h, implied, choice = known.feedback.curvature, known.feedback.implied, self.choice
         held = (h * (use.y.detach().double() - implied).square()).sum(-1).nan_to_num(torch.inf)
         centred = implied - implied.mean(-1, keepdim=True)
         choice.keep(known.ok, unexplained=held / (h * centred.square()).sum(-1).clamp(min=1e-300))
@@ -139,7 +140,7 @@ class AtOutput:
         better = torch.where(known.bent.unsqueeze(-1), (loss < batch.plain.loss).unsqueeze(-1), better)
         choice.keep(known.ok, moved=better & ~choice.snapped)
 
-    def write(self) -> None:
+    def write(self, ok: Tensor) -> None:
         """The grid, or the free numbers; other rows are the base optimiser's."""
         snapped = self.choice.snapped
         free = self.free.numbers
@@ -155,10 +156,10 @@ class AtOutput:
 
     def saved(self) -> dict[str, Any]:
         """All it remembers."""
-        return {"free": self.free.saved(), "choice": self.choice.saved(), "quiet": self.quiet}
+        return {"free": self.free.saved(), "choice": self.choice.saved(), "looks": self.looks.saved()}
 
     def load(self, saved: Mapping[str, Any]) -> None:
         """Go on where it was saved."""
         self.free.loaded(saved["free"], self.ruled.label)
         self.choice.loaded(saved["choice"], self.ruled.label)
-        self.quiet = int(saved["quiet"])
+        self.looks.load(saved["looks"])

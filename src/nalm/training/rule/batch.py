@@ -54,6 +54,7 @@ class Batch:
     """What is known about a batch.
 
     Attributes:
+        step: its number, from 1.
         plain: the pass of the model as it is.
         ok: which runs may learn from it.
         again: another pass with stand-ins for some units, and gradients.
@@ -61,6 +62,7 @@ class Batch:
         loss_held: the loss of a plain pass, without gradients, of what the model holds at that moment.
     """
 
+    step: int
     plain: Pass
     ok: Tensor
     again: Callable[[Sequence[Watched]], Pass]

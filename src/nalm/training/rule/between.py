@@ -1,7 +1,7 @@
 """A unit between learned layers. They can absorb a gain, a bias, even a power, so errors do not tell whether a grid
 point is right; correlations do. And because the neighbours have to follow, the unit glides to the grid, slowly.
 
-The base optimiser trains the unit like everything else. The rule takes a row over only on evidence: when the regression
+The base optimiser trains the unit like everything else. The rule takes a row over only on feedback: when the regression
 explains batches it has not seen clearly better than the row does, or when a grid point explains as much as anything.
 """
 
@@ -17,8 +17,9 @@ from torch import Tensor
 
 from nalm.core.weight import nearest
 from nalm.training.rule.batch import Batch
-from nalm.training.rule.evidence import Evidence
-from nalm.training.rule.graph import Line, Place, Position
+from nalm.training.rule.feedback import Feedback
+from nalm.training.rule.graph import Place, Position
+from nalm.training.rule.looks import Looks
 from nalm.training.rule.mode import Seen, Standing, share
 from nalm.training.rule.progress import Progress
 from nalm.training.rule.regression import Regression, View, solve
@@ -54,9 +55,8 @@ class Shares(NamedTuple):
 
 
 class Solved(NamedTuple):
-    """What a linear layer shall hold."""
+    """What the linear layer directly above shall hold."""
 
-    line: Line
     gain: float
     bias: float
 
@@ -69,6 +69,9 @@ class Rows(State):
         held: the numbers of rows that are the rule's `(*runs, out, in)`.
         owned: rows that are the rule's.
         arrived: those of them that are on the grid.
+        goal: where the others of them are moved to, a little in each step `(*runs, out, in)`...
+        gliding: ... because it is a grid point; otherwise these are the free numbers.
+        share: of a step to the free numbers that is best for all rows together `(*runs,)`.
         streak: how many looks in a row doubted their grid point.
         mirrored: how many looks in a row its reciprocal explained more.
         refused: a grid point that made the loss worse `(*runs, out, in)`; at first none, which is NaN.
@@ -81,6 +84,9 @@ class Rows(State):
     held: Tensor
     owned: Tensor
     arrived: Tensor
+    goal: Tensor
+    gliding: Tensor
+    share: Tensor
     streak: Tensor
     mirrored: Tensor
     refused: Tensor
@@ -97,7 +103,8 @@ class Rows(State):
         before = torch.zeros_like(held[..., 0, 0])
         nothing = torch.full_like(held, torch.nan)
         none = rows.to(torch.int64)
-        return cls(held, rows, rows, none, none, nothing, before, torch.ones_like(held[..., 0]))
+        whole, unexplained = torch.ones_like(before), torch.ones_like(held[..., 0])
+        return cls(held, rows, rows, held, rows, whole, none, none, nothing, before, unexplained)
 
 
 @final
@@ -114,71 +121,73 @@ class Between:
         self.free = Regression.of(ruled)
         self.rows = Rows.of(ruled)
         self.progress = Progress.of(self.rows.before)
-        self.quiet = 0  # looks in which nothing changed
-        self._solved: Solved | None = None
+        # what layers below say changes in every step anyway, and at the pace of their training
+        self.looks = Looks(settings.sparse if place.learned_below else settings.spacing, settings.rest)
+        self.solved: Solved | None = None
 
     def due(self, step: int) -> bool:
-        """Every step while something happens."""
-        return not self.hopeless and (self.quiet < self.settings.patience or step % self.settings.rest == 0)
+        """Ever more rarely while nothing changes."""
+        return not self.hopeless and self.looks.due(step)
 
     def learn(self, seen: Sequence[Seen], batch: Batch) -> None:
         """Take rows over, move them, put them on the grid, or leave them."""
-        evidence = seen[0].evidence
-        self.progress.learn(batch.plain.loss.detach(), batch.ok)
-        if evidence is None:
+        feedback = seen[0].feedback
+        self.progress.learn(batch.plain.loss.detach(), batch.ok, batch.step - self.looks.last)
+        if feedback is None:
             return
         s, rows, ok = self.settings, self.rows, batch.ok
         held = torch.where(rows.owned.unsqueeze(-1), rows.held, self.ruled.read())
         goal = torch.where(rows.arrived.unsqueeze(-1), held, aim(held, self.ruled.grid))
-        view = View.of(self.ruled.form, evidence, held, intercept=True)
-        left = self._shares(view, evidence, held, goal, ok)
+        view = View.of(self.ruled.form, feedback, held, intercept=True)
+        left = self._shares(view, feedback, held, goal, ok)
         least = torch.stack(left).amin(0)
         given_up = (left.goal - least) / (1 - least).clamp(min=1e-12)
         known = least <= s.informative
-        rigid = self._rigid(evidence)
-        far = rigid & (left.goal > s.decisive * torch.minimum(least, self._bendable(evidence, goal)) + RIGID_FLOOR)
-        turned = self._turned(evidence, goal, rigid & known & (given_up < s.explains), left.goal)
+        rigid = self._rigid(feedback)
+        best = torch.minimum(least, self._bendable(feedback, goal)) if bool(rigid.any()) else least
+        far = rigid & (left.goal > s.decisive * best + RIGID_FLOOR)
+        turned = self._turned(feedback, goal, rigid & known & (given_up < s.explains), left.goal)
         streak = torch.where(rows.arrived & (~known | far | (given_up > s.doubts)), rows.streak + 1, 0)
         arrived = rows.arrived & (streak < s.patience) & ~self._spoilt(ok).unsqueeze(-1)
         refused = (rows.refused == goal).all(-1)
         near = known & (given_up < s.explains) & ~far & s.snap & ~refused & ~arrived
         wanted = known & (left.free < s.better * left.held) & ~near & ~arrived & (not self.ruled.form.linear)
         near, arrived = near & ~turned, arrived & ~turned
-        step = torch.where(near.unsqueeze(-1), s.glide * (goal - held), self._towards(held, evidence))
-        moved = torch.where((near | wanted).unsqueeze(-1), (held + step).clamp(*self.ruled.box), held)
-        there = near & ((moved - goal).abs().amax(-1) < s.arrived)
-        moved = torch.where(there.unsqueeze(-1), goal, moved)
-        moved = torch.where(turned.unsqueeze(-1), 0 - goal, moved)  # and no zero becomes -0
-        approached = (near | arrived).any(-1)
-        changed = bool((near | wanted | (arrived != rows.arrived)).any())
-        rows.keep(ok & ~approached, before=self.progress.level)
+        changed = (near != rows.gliding) | (arrived != rows.arrived) | turned | (streak == 1)
+        if not self.place.learned_below:  # as long as anything moves
+            changed = changed | near | wanted
+        rows.keep(ok & ~(near | arrived).any(-1), before=self.progress.level)
         rows.keep(
             ok,
-            held=moved,
+            held=torch.where(turned.unsqueeze(-1), 0 - goal, held),  # and no zero becomes -0
             owned=near | wanted | arrived | turned,
-            arrived=arrived | there | turned,
+            arrived=arrived | turned,
+            goal=torch.where(near.unsqueeze(-1), goal, self.free.numbers.clamp(*self.ruled.box)),
+            gliding=near,
             streak=streak,
             unexplained=left.held,
         )
-        self.quiet = 0 if changed else self.quiet + 1
+        if bool(wanted.any()) and self.ruled.unit.out_features > 1:
+            rows.keep(ok, share=self._best_share(feedback))
+        self.looks.looked(batch.step, bool(changed.any()))
         self.free.learn(self.ruled, view, ok, s)
-        through_zero = bool((evidence.x < 0).any() & (evidence.x > 0).any())
-        self._solve_line(seen[0].line, evidence, rigid & (self.rows.arrived | (~known & through_zero)))
+        through_zero = bool((feedback.x < 0).any() & (feedback.x > 0).any())
+        self._solve_line(feedback, rigid & (rows.arrived | (~known & through_zero)))
 
-    def _solve_line(self, line: Line | None, evidence: Evidence, solvable: Tensor) -> None:
+    def _solve_line(self, feedback: Feedback, solvable: Tensor) -> None:
         """The gain and bias of a linear layer directly above are a regression: solve it.
 
         On the grid that ends the training of all three. A unit about which nothing is known yet gets the mean out of
         the way: through zero, a product's logarithm can be read only without a bias.
         """
-        self._solved = None
+        line, self.solved = self.place.line, None
         if line is None or not bool(solvable.all()):
             self.rows.line = None
             return
         arrived = bool(self.rows.arrived.all())
-        y = self.ruled.form.exact(self.rows.held, evidence.x) if arrived else evidence.y
-        target = float(line.gain) * evidence.implied + float(line.bias)
-        h = evidence.curvature
+        y = self.ruled.form.exact(self.rows.held, feedback.x) if arrived else feedback.y
+        target = float(line.gain) * feedback.implied + float(line.bias)
+        h = feedback.curvature
         batch = _moments(target, y, h / h.sum(-1, keepdim=True).clamp(min=1e-300))
         memory = self.settings.memory
         self.rows.line = batch if self.rows.line is None else memory * self.rows.line + (1 - memory) * batch
@@ -186,26 +195,26 @@ class Between:
         variance = square - mean * mean
         if variance > RIGID_FLOOR**2 * square:  # else all outputs are alike, and any gain will do
             gain = float(_covariance(self.rows.line)) / variance
-            self._solved = Solved(line, gain, mean_target - gain * mean)
+            self.solved = Solved(gain, mean_target - gain * mean)
 
-    def _rigid(self, evidence: Evidence) -> Tensor:
+    def _rigid(self, feedback: Feedback) -> Tensor:
         """Rows `(*runs, out)` whose neighbours absorb a gain and a bias and no more, so that a grid point has to be as
         good as the free numbers: nothing is learned below, and what lies above passes on all samples alike."""
         if self.place.learned_below:
             return torch.zeros_like(self.rows.arrived)
-        h = evidence.curvature
+        h = feedback.curvature
         return h.std(-1) < ALIKE * h.mean(-1)
 
-    def _bendable(self, evidence: Evidence, goal: Tensor) -> Tensor:
+    def _bendable(self, feedback: Feedback, goal: Tensor) -> Tensor:
         """The share that is left if a grid point's exponents may move a little, with any gain and bias `(*runs, out)`.
 
         Layers that have made up for a wrong grid point imply targets that agree with it; what its own slopes explain of
         the rest tells.
         """
-        x, target = evidence.x, evidence.implied.unsqueeze(-1)
+        x, target = feedback.x, feedback.implied.unsqueeze(-1)
         y = self.ruled.form.exact(goal, x).unsqueeze(-2)
         design = torch.cat([self.ruled.form.slopes(goal, x), y, torch.ones_like(y)], -2).nan_to_num(0.0, 0.0, 0.0)
-        h = evidence.curvature
+        h = feedback.curvature
         weight = (h / h.sum(-1, keepdim=True).clamp(min=1e-300)).unsqueeze(-2)
         right = (weight * design) @ target
         explained = right.mT @ solve((weight * design) @ design.mT, right, self.settings.damping)
@@ -214,16 +223,16 @@ class Between:
         left = 1 - (explained - mean.square()) / variance.clamp(min=1e-300)
         return left[..., 0, 0].clamp(0.0, 1.0)
 
-    def _turned(self, evidence: Evidence, goal: Tensor, asked: Tensor, left: Tensor) -> Tensor:
+    def _turned(self, feedback: Feedback, goal: Tensor, asked: Tensor, left: Tensor) -> Tensor:
         """Rows whose reciprocal explains far more: a gain of the wrong sign has led them to the wrong side of zero.
 
         On narrow ranges a reciprocal is nearly a negative gain, and logarithms do not see signs.
         """
         if not bool(asked.any()) or not torch.equal(self.ruled.nearest(-goal), -goal):
             return torch.zeros_like(asked)
-        h = evidence.curvature
+        h = feedback.curvature
         weight = h / h.sum(-1, keepdim=True).clamp(min=1e-300)
-        moments = _moments(evidence.implied, self.ruled.form.exact(-goal, evidence.x).unsqueeze(0), weight)
+        moments = _moments(feedback.implied, self.ruled.form.exact(-goal, feedback.x).unsqueeze(0), weight)
         other = _unexplained(moments)[0]
         streak = torch.where(asked & (other < left), self.rows.mirrored + 1, 0)
         self.rows.mirrored = streak
@@ -238,32 +247,46 @@ class Between:
         self.progress.restart(spoilt)
         return spoilt
 
-    def _towards(self, held: Tensor, evidence: Evidence) -> Tensor:
-        """A step to the free numbers that the neighbours can follow, not along the scale which they can absorb."""
-        s, form = self.settings, self.ruled.form
-        step = s.slow * (self.free.numbers.clamp(*self.ruled.box) - held)
-        step = step * (s.follow / step.abs().amax(-1, keepdim=True).clamp(min=s.follow))
-        # rows that share an output would all make up for the same error: take what is best for all together
-        effect = form.smooth(held + step, evidence.x) - form.smooth(held, evidence.x)
-        bend = (evidence.probe * effect).sum(-2).square().sum(-1).sum(0)
-        slope = -(evidence.delta * effect).sum((-2, -1))
-        best = torch.where(bend > 0, slope / bend, 1.0).clamp(0.0, 1.0)
-        best = torch.where(torch.tensor(held.shape[-2] > 1), best, torch.ones_like(best))
-        size = held.abs().amax(-1, keepdim=True).clamp(min=1e-3)
-        return best[..., None, None] * step + held * (size.pow(-s.rescale) - 1)
+    def _towards(self) -> Tensor:
+        """A step to the free numbers that the neighbours can follow."""
+        step = self.settings.slow * (self.rows.goal - self.rows.held)
+        most = self.settings.follow
+        return step * (most / step.abs().amax(-1, keepdim=True).clamp(min=most))
 
-    def _shares(self, view: View, evidence: Evidence, held: Tensor, goal: Tensor, ok: Tensor) -> Shares:
+    def _best_share(self, feedback: Feedback) -> Tensor:
+        """Rows that share an output would all make up for the same error: what is best for all together `(*runs,)`."""
+        form, held = self.ruled.form, self.rows.held
+        effect = form.smooth(held + self._towards(), feedback.x) - form.smooth(held, feedback.x)
+        bend = (feedback.probe * effect).sum(-2).square().sum(-1).sum(0)
+        slope = -(feedback.delta * effect).sum((-2, -1))
+        return torch.where(bend > 0, slope / bend, 1.0).clamp(0.0, 1.0)
+
+    def _move(self, ok: Tensor) -> None:
+        """One step of all rows on their way: to the grid, or towards the free numbers, and not along the scale, which
+        neighbours can absorb."""
+        s, rows = self.settings, self.rows
+        moving = rows.owned & ~rows.arrived & ok.unsqueeze(-1)
+        if not bool(moving.any()):
+            return
+        size = rows.held.abs().amax(-1, keepdim=True).clamp(min=1e-3)
+        follow = rows.share[..., None, None] * self._towards() + rows.held * (size.pow(-s.rescale) - 1)
+        step = torch.where(rows.gliding.unsqueeze(-1), s.glide * (rows.goal - rows.held), follow)
+        rows.keep(moving, held=(rows.held + step).clamp(*self.ruled.box))
+        there = moving & rows.gliding & ((rows.held - rows.goal).abs().amax(-1) < s.arrived)
+        rows.keep(there, held=rows.goal, arrived=there, gliding=~there)
+
+    def _shares(self, view: View, feedback: Feedback, held: Tensor, goal: Tensor, ok: Tensor) -> Shares:
         """A product is also asked on logarithms, where a power below or above it does not matter either."""
         form, free = self.ruled.form, self.free.numbers.clamp(*self.ruled.box)
-        h = evidence.curvature
+        h = feedback.curvature
         weight = h / h.sum(-1, keepdim=True).clamp(min=1e-300)
-        values = torch.stack([evidence.y, form.smooth(free, evidence.x), form.exact(goal, evidence.x)])
-        moments = [_moments(evidence.implied, values, weight)]
+        values = torch.stack([feedback.y, form.smooth(free, feedback.x), form.exact(goal, feedback.x)])
+        moments = [_moments(feedback.implied, values, weight)]
         if not form.linear:
             linked = torch.stack([held, free, goal]) @ view.features
             moments.append(_moments(view.target, linked, view.weight))
         batch = torch.stack(moments)  # (coordinates, candidates, *runs, out, 5)
-        memory = max(0.0, 1 - evidence.x.shape[-1] / SAMPLES)
+        memory = max(0.0, 1 - feedback.x.shape[-1] / SAMPLES)
         old = batch if self.rows.sums is None else self.rows.sums.movedim((-3, -2), (0, 1))
         mean = memory * old + (1 - memory) * batch
         mean = torch.where(ok.reshape((*ok.shape, 1, 1)), mean, old)
@@ -275,13 +298,13 @@ class Between:
         alive = (goal != 0).any(-1)
         return Shares(least[0], least[1], torch.where(alive, least[2], 1.0))
 
-    def write(self) -> None:
-        """Rows that are the rule's; others are the base optimiser's."""
+    def write(self, ok: Tensor) -> None:
+        """Rows that are the rule's, on their way also between two looks; others are the base optimiser's."""
+        self._move(ok)
         self.ruled.write(self.rows.held, self.rows.owned)
-        if self._solved is not None:
-            self._solved.line.gain.fill_(self._solved.gain)
-            self._solved.line.bias.fill_(self._solved.bias)
-            self._solved = None
+        if self.solved is not None and self.place.line is not None:
+            self.place.line.gain.fill_(self.solved.gain)
+            self.place.line.bias.fill_(self.solved.bias)
 
     def standings(self) -> list[Standing]:
         """How it stands."""
@@ -292,13 +315,15 @@ class Between:
     def saved(self) -> dict[str, Any]:
         """All it remembers."""
         states = {"free": self.free, "rows": self.rows, "progress": self.progress}
-        return {name: state.saved() for name, state in states.items()} | {"quiet": self.quiet}
+        solved = None if self.solved is None else list(self.solved)
+        return {name: state.saved() for name, state in states.items()} | {"looks": self.looks.saved(), "solved": solved}
 
     def load(self, saved: Mapping[str, Any]) -> None:
         """Go on where it was saved."""
         for name, state in (("free", self.free), ("rows", self.rows), ("progress", self.progress)):
             state.loaded(saved[name], self.ruled.label)
-        self.quiet = int(saved["quiet"])
+        self.looks.load(saved["looks"])
+        self.solved = None if saved["solved"] is None else Solved(*saved["solved"])
 
 
 def _moments(target: Tensor, values: Tensor, weight: Tensor) -> Tensor:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any, NamedTuple
 
@@ -30,13 +30,28 @@ class Position(Enum):
     BETWEEN = "between layers"  # layers of the base optimiser lie below, above or beside it and can make up for it
 
 
+class Line(NamedTuple):
+    """The parameters of a linear layer with one input and one output: a gain and a bias."""
+
+    gain: nn.Parameter
+    bias: nn.Parameter
+
+
 @dataclass(frozen=True)
 class Place:
-    """Where a unit sits, and on which sides there are layers of the base optimiser."""
+    """Where a unit sits.
+
+    Attributes:
+        position: on which depends how it is treated.
+        learned_below: whether layers of the base optimiser lie below it.
+        learned_above: or above or beside it.
+        line: of these, a linear layer directly above that is the network's output, with one input and one output.
+    """
 
     position: Position
     learned_below: bool = False
-    learned_above: bool = False  # or beside it
+    learned_above: bool = False
+    line: Line | None = None
 
 
 def places(watched: Sequence[Watched], output: Tensor, own: Collection[nn.Parameter]) -> list[Place | None]:
@@ -47,7 +62,8 @@ def places(watched: Sequence[Watched], output: Tensor, own: Collection[nn.Parame
     """
     mine = {id(p) for p in own}
     outputs = [{_node(use.y) for use in one.uses} for one in watched]
-    return [_place(_node(output), outputs, i, mine) for i in range(len(watched))]
+    found = [_place(_node(output), outputs, i, mine) for i in range(len(watched))]
+    return [None if p is None else replace(p, line=line_above(w, output)) for p, w in zip(found, watched, strict=True)]
 
 
 def _node(tensor: Tensor) -> Node:
@@ -110,15 +126,10 @@ def _leading_to(root: Node, goals: Collection[Node]) -> set[Node]:
     return found - set(goals)
 
 
-class Line(NamedTuple):
-    """The parameters of a linear layer with one input and one output: a gain and a bias."""
-
-    gain: nn.Parameter
-    bias: nn.Parameter
-
-
 def line_above(one: Watched, output: Tensor) -> Line | None:
     """The linear layer directly above a unit with one output, if all above that is the network's output."""
+    if one.unit.runs:
+        return None
     goals = {_node(use.y) for use in one.uses}
     mixing = [node for node in _leading_to(_node(output), goals) if not _is_layout(node)]
     if len(goals) != 1 or len(mixing) != 1 or type(mixing[0]).__name__ != "AddmmBackward0":

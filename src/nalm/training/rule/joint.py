@@ -9,7 +9,7 @@ from typing import Self
 import torch
 from torch import Tensor
 
-from nalm.training.rule.evidence import Evidence
+from nalm.training.rule.feedback import Feedback
 from nalm.training.rule.regression import SAMPLES, divided, factored, solve
 from nalm.training.rule.ruled import Ruled
 from nalm.training.rule.settings import Settings
@@ -99,41 +99,41 @@ class Situation:
     settings: Settings
 
 
-def propose(ruled: Ruled, search: Search, evidence: Evidence, situation: Situation) -> Proposal:
+def propose(ruled: Ruled, search: Search, feedback: Feedback, situation: Situation) -> Proposal:
     """A Gauss-Newton step of a unit in the coordinate of its output."""
-    f = ruled.form.features(evidence.x)
+    f = ruled.form.features(feedback.x)
     memory = search.older(f.shape[-1], f.shape[-2], situation.ok, situation.settings)
     if ruled.form.linear:
-        change = _factored(search, evidence, f, memory, situation)
+        change = _factored(search, feedback, f, memory, situation)
         moved = change @ f
     else:
-        slopes = ruled.form.slopes(search.numbers, evidence.x)
-        change = _block(search, evidence, slopes, memory, situation.ok)
+        slopes = ruled.form.slopes(search.numbers, feedback.x)
+        change = _block(search, feedback, slopes, memory, situation.ok)
         moved = (change.unsqueeze(-1) * slopes).sum(-2)
-    effect = (evidence.probe * moved).sum(-2)
-    if effect.shape[-1] == situation.samples * evidence.uses:  # what the uses of one unit do to a sample adds up
-        effect = effect.reshape(*effect.shape[:-1], evidence.uses, situation.samples).sum(-2)
-    return Proposal(change, -(evidence.delta * moved).sum((-2, -1)), effect)
+    effect = (feedback.probe * moved).sum(-2)
+    if effect.shape[-1] == situation.samples * feedback.uses:  # what the uses of one unit do to a sample adds up
+        effect = effect.reshape(*effect.shape[:-1], feedback.uses, situation.samples).sum(-2)
+    return Proposal(change, -(feedback.delta * moved).sum((-2, -1)), effect)
 
 
-def _factored(search: Search, evidence: Evidence, f: Tensor, memory: float, situation: Situation) -> Tensor:
+def _factored(search: Search, feedback: Feedback, f: Tensor, memory: float, situation: Situation) -> Tensor:
     """Curvature as a product of what the outputs and what the inputs know: (E v v')^-1 gradient (E f f')^-1."""
     moment = search.running("features", f @ f.mT / f.shape[-1], memory, situation.ok)
-    between = torch.einsum("p...on,p...qn->...oq", evidence.probe, evidence.probe)
+    between = torch.einsum("p...on,p...qn->...oq", feedback.probe, feedback.probe)
     between = search.running("outputs", between, memory, situation.ok)
-    gradient = -evidence.delta @ f.mT  # (*runs, out, in)
+    gradient = -feedback.delta @ f.mT  # (*runs, out, in)
     left = solve(between, gradient, OUTPUT_DAMPING)
     if search.factor is None or f.shape[-2] < MANY or situation.step % FRESH == 0:
         search.factor = factored(moment, situation.settings.damping + CAUTION * situation.unexplained)
     return divided(search.factor, left.mT).mT
 
 
-def _block(search: Search, evidence: Evidence, slopes: Tensor, memory: float, ok: Tensor) -> Tensor:
+def _block(search: Search, feedback: Feedback, slopes: Tensor, memory: float, ok: Tensor) -> Tensor:
     """The whole curvature of all exponents of a unit together."""
-    reach = evidence.probe.unsqueeze(-2) * slopes  # (probes, *runs, out, in, samples)
+    reach = feedback.probe.unsqueeze(-2) * slopes  # (probes, *runs, out, in, samples)
     flat = reach.flatten(-3, -2)
     moment = search.running("exponents", torch.einsum("p...in,p...jn->...ij", flat, flat), memory, ok)
-    gradient = -(evidence.delta.unsqueeze(-2) * slopes).sum(-1)
+    gradient = -(feedback.delta.unsqueeze(-2) * slopes).sum(-1)
     # each exponent in its own scale: the terms of a sum may differ in size by orders of magnitude
     size = moment.diagonal(dim1=-2, dim2=-1).clamp(min=1e-300).rsqrt()
     scaled = size.unsqueeze(-1) * moment * size.unsqueeze(-2)

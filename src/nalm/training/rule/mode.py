@@ -9,24 +9,19 @@ from typing import Any, Protocol
 from torch import Tensor
 
 from nalm.training.rule.batch import Batch
-from nalm.training.rule.evidence import Evidence
-from nalm.training.rule.graph import Line, Position
+from nalm.training.rule.feedback import Feedback
+from nalm.training.rule.graph import Position
 from nalm.training.rule.ruled import Ruled
 from nalm.training.rule.watch import Watched
 
 
 @dataclass(frozen=True)
 class Seen:
-    """A unit in the plain pass; a stack has passes of its own for its evidence.
-
-    Attributes:
-        line: a linear layer directly above it that is the network's output, with one input and one output.
-    """
+    """A unit in the plain pass; a stack has passes of its own for its feedback."""
 
     ruled: Ruled
     watched: Watched
-    evidence: Evidence | None
-    line: Line | None = None
+    feedback: Feedback | None
 
 
 @dataclass(frozen=True)
@@ -69,8 +64,12 @@ class Mode(Protocol):
         """Learn from a batch: decide what the units shall hold after this step."""
         ...
 
-    def write(self) -> None:
-        """Store in the units what was decided; called after the base optimiser's step."""
+    def write(self, ok: Tensor) -> None:
+        """Store in the units what was decided; called after each step of the base optimiser.
+
+        Args:
+            ok: the runs `(*runs,)` whose batch was finite. A search may have learned from others, too.
+        """
         ...
 
     def standings(self) -> list[Standing]:

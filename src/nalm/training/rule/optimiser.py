@@ -18,8 +18,8 @@ from nalm.training.rule.base import Base, common_runs, make_base, warn_fallbacks
 from nalm.training.rule.batch import Batch, Pass
 from nalm.training.rule.between import Between
 from nalm.training.rule.curvature import loss_probes
-from nalm.training.rule.evidence import Evidence, gather
-from nalm.training.rule.graph import Line, Place, Position, line_above, places
+from nalm.training.rule.feedback import Feedback, gather
+from nalm.training.rule.graph import Line, Place, Position, places
 from nalm.training.rule.mode import Mode, Seen
 from nalm.training.rule.report import Report
 from nalm.training.rule.ruled import Ruled, ruled
@@ -83,7 +83,6 @@ class LocalGaussNewton(torch.optim.Optimizer):
         """Forget everything: begin from the weights the units hold."""
         self.modes: list[Mode] | None = None  # until the units have been seen at work
         self._places: dict[Ruled, Place] = {}
-        self._lines: list[Line | None] | None = None
         self._active = [one for one in self.units if one.trainable]
         self._written: list[Tensor] | None = None
 
@@ -112,18 +111,22 @@ class LocalGaussNewton(torch.optim.Optimizer):
         if active != self._active or self._changed_outside():
             self._begin()
         closure = partial(evaluate, *batch)
+        self.steps += 1
+        # where no mode is due this is a step of the base optimiser and no more
+        looking = self.modes is None or any(mode.due(self.steps) for mode in self.modes)
         buffers = list(self.model.buffers())
-        kept, generator = [b.clone() for b in buffers], torch.get_rng_state()
-        watched = [Watched(one.unit) for one in active]
+        kept = [b.clone() for b in buffers]
+        generator = torch.get_rng_state() if looking else None
+        watched = [Watched(one.unit) for one in active] if looking else []
         with watching(watched):
             told = closure()
         output, loss = self._checked(told, watched)
         plain = Pass(output, loss, ())
         ok = plain.finite
-        self.steps += 1
-        loss.sum().backward(retain_graph=True)  # type: ignore[no-untyped-call]
-        self._place(watched, output)
-        self._learn(closure, watched, plain, partial(untouched, buffers, generator))
+        loss.sum().backward(retain_graph=looking)  # type: ignore[no-untyped-call]
+        if generator is not None:
+            self._place(watched, output)
+            self._learn(closure, watched, plain, partial(untouched, buffers, generator))
         if bool(ok.any()):
             self._refused_in_a_row = 0
             self._base_step(ok)
@@ -133,7 +136,7 @@ class LocalGaussNewton(torch.optim.Optimizer):
                 buffer.copy_(value)
         with torch.no_grad():
             for mode in self.modes or []:
-                mode.write()
+                mode.write(ok)
         self._written = self._held()
         self.zero_grad()
         return loss.detach()
@@ -171,8 +174,6 @@ class LocalGaussNewton(torch.optim.Optimizer):
 
     def _place(self, watched: Sequence[Watched], output: Tensor) -> None:
         """Ask the graph where each unit sits, once."""
-        if self._lines is None:
-            self._lines = [line_above(one, output) if not self.runs else None for one in watched]
         if self.modes is not None:
             return
         own = {p for one in self._active for p in one.unit.parameters(recurse=False)}
@@ -188,8 +189,8 @@ class LocalGaussNewton(torch.optim.Optimizer):
         further: Callable[[], AbstractContextManager[None]],
     ) -> None:
         runs, step = len(self.runs), self.steps
-        learning = [mode for mode in self.modes or [] if mode.due(step)]
-        if not learning:
+        modes = [mode for mode in self.modes or [] if mode.due(step)]
+        if not modes:
             return
 
         def complete(output: Tensor, loss: Tensor) -> Pass:
@@ -203,18 +204,14 @@ class LocalGaussNewton(torch.optim.Optimizer):
             with further(), torch.no_grad(), watching(stand_ins):
                 return closure()[1]
 
-        assert self._lines is not None
         plain = complete(plain.output, plain.loss)
-        evidence: list[Evidence | None] = [None] * len(watched)
-        if any(mode.position is not Position.STACK for mode in learning):
-            evidence = gather(watched, plain.output, plain.probes, plain.loss.sum())
-        batch = Batch(plain, plain.finite, again, loss_with, partial(loss_with, []))
-        seen = {
-            id(one.unit): Seen(one, w, e, self._lines[i])
-            for i, (one, w, e) in enumerate(zip(self._active, watched, evidence, strict=True))
-        }
+        feedback: list[Feedback | None] = [None] * len(watched)
+        if any(mode.position is not Position.STACK for mode in modes):
+            feedback = gather(watched, plain.output, plain.probes, plain.loss.sum())
+        batch = Batch(step, plain, plain.finite, again, loss_with, partial(loss_with, []))
+        seen = {id(one.unit): Seen(one, w, e) for one, w, e in zip(self._active, watched, feedback, strict=True)}
         with torch.no_grad():
-            for mode in learning:
+            for mode in modes:
                 mode.learn([seen[id(one.unit)] for one in mode.units], batch)
 
     def _base_step(self, ok: Tensor) -> None:
@@ -272,7 +269,7 @@ class LocalGaussNewton(torch.optim.Optimizer):
         modes = None
         if self.modes is not None:
             modes = [m.saved() for m in self.modes]
-        places = {one.name: [p.position.name, p.learned_below, p.learned_above] for one, p in self._places.items()}
+        places = {one.name: self._place_saved(place) for one, place in self._places.items()}
         names = [one.name for one in self.units]
         rule = {"steps": self.steps, "refused": self.refused, "units": names, "places": places, "modes": modes}
         return {**self.base.state_dict(), "rule": rule}
@@ -288,14 +285,30 @@ class LocalGaussNewton(torch.optim.Optimizer):
         self._begin()
         if rule["modes"] is not None:
             by_name = {one.name: one for one in self.units}
-            for name, (position, below, above) in rule["places"].items():
-                self._places[by_name[name]] = Place(Position[position], below, above)
+            for name, place in rule["places"].items():
+                self._places[by_name[name]] = self._place_loaded(place)
             self.modes = make_modes(self._places, self.settings)
             for mode, saved in zip(self.modes, rule["modes"], strict=True):
                 mode.load(saved)
         self.steps, self.refused = int(rule["steps"]), int(rule["refused"])
         self.base.load_state_dict({k: v for k, v in state_dict.items() if k != "rule"})
         self.param_groups, self.state = self.base.param_groups, self.base.state
+
+    def _place_saved(self, place: Place) -> dict[str, Any]:
+        names = {id(p): name for name, p in self.model.named_parameters()}
+        line = None if place.line is None else [names.get(id(p)) for p in place.line]
+        return {
+            "position": place.position.name,
+            "below": place.learned_below,
+            "above": place.learned_above,
+            "line": line,
+        }
+
+    def _place_loaded(self, saved: Mapping[str, Any]) -> Place:
+        line = saved["line"]
+        if line is not None:
+            line = None if None in line else Line(*(self.model.get_parameter(name) for name in line))
+        return Place(Position[saved["position"]], saved["below"], saved["above"], line)
 
     def __getstate__(self) -> dict[str, Any]:
         # torch keeps the parameters only; a copy of this optimiser needs its model, too

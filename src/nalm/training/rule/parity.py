@@ -7,7 +7,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from nalm.training.rule.evidence import Evidence
+from nalm.training.rule.feedback import Feedback
 from nalm.training.rule.ruled import Ruled
 
 SAME = 1e-6  # logarithms of a constant magnitude differ by less
@@ -56,18 +56,18 @@ class Signs(NamedTuple):
     explained: Tensor
 
 
-def by_signs(ruled: Ruled, evidence: Evidence, numbers: Tensor) -> Signs:
+def by_signs(ruled: Ruled, feedback: Feedback, numbers: Tensor) -> Signs:
     """Set the exponents of inputs of constant magnitude by the signs."""
     explained = torch.ones_like(numbers[..., 0], dtype=torch.bool)
     if not ruled.form.signed:
         return Signs(numbers, explained)
-    f = ruled.form.features(evidence.x)
+    f = ruled.form.features(feedback.x)
     mute = f.amax(-1) - f.amin(-1) < SAME  # (*runs, in)
     if not bool(mute.any()) or f.shape[-1] < f.shape[-2] + SPARE:
         return Signs(numbers, explained)
-    negative = evidence.x < 0
+    negative = feedback.x < 0
     others = torch.where(mute.unsqueeze(-2), 0.0, ruled.nearest(numbers)).remainder(2) @ negative.to(f)
-    wanted = (evidence.implied < 0) ^ (others.remainder(2) > 0.5)
+    wanted = (feedback.implied < 0) ^ (others.remainder(2) > 0.5)
     found = parities(negative & mute.unsqueeze(-1), wanted)
     concerned = mute.unsqueeze(-2) & found.explains.unsqueeze(-1)
     return Signs(

@@ -34,12 +34,14 @@ class Progress(State):
         zeros = torch.zeros_like(like, dtype=torch.float64)
         return cls(zeros, torch.full_like(zeros, torch.inf), zeros.to(torch.int64))
 
-    def learn(self, loss: Tensor, ok: Tensor) -> None:
-        """One more batch."""
+    def learn(self, loss: Tensor, ok: Tensor, steps: int = 1) -> None:
+        """One more batch, so many steps after the last one that was looked at."""
         now = loss.double().clamp(min=1e-300).log()
         level = torch.where(self.best.isinf(), now, SMOOTH * self.level + (1 - SMOOTH) * now)
         fell = level < self.best - FALLS
-        self.keep(ok, level=level, best=torch.where(fell, level, self.best), idle=torch.where(fell, 0, self.idle + 1))
+        self.keep(
+            ok, level=level, best=torch.where(fell, level, self.best), idle=torch.where(fell, 0, self.idle + steps)
+        )
 
     def restart(self, which: Tensor) -> None:
         """Forget, in some runs."""

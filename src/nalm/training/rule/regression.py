@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from nalm.core.form import Form
-from nalm.training.rule.evidence import Evidence
+from nalm.training.rule.feedback import Feedback
 from nalm.training.rule.ruled import Ruled
 from nalm.training.rule.settings import Settings
 from nalm.training.rule.state import State, aligned
@@ -138,12 +138,12 @@ class View:
     intercept: bool
 
     @classmethod
-    def of(cls, form: Form, evidence: Evidence, numbers: Tensor, intercept: bool) -> Self:
-        """What a unit's evidence says; how much each sample knows is judged by what some numbers compute."""
-        y = form.smooth(numbers, evidence.x)
-        weight = form.information(y, evidence.implied, evidence.curvature)
+    def of(cls, form: Form, feedback: Feedback, numbers: Tensor, intercept: bool) -> Self:
+        """What a unit's feedback says; how much each sample knows is judged by what some numbers compute."""
+        y = form.smooth(numbers, feedback.x)
+        weight = form.information(y, feedback.implied, feedback.curvature)
         weight = weight / weight.sum(-1, keepdim=True).clamp(min=1e-300)
-        return cls(form.features(evidence.x), form.link(evidence.implied), weight, intercept)
+        return cls(form.features(feedback.x), form.link(feedback.implied), weight, intercept)
 
     def error(self, numbers: Tensor) -> Tensor:
         """The mean squared error of some numbers, `(*runs, out)`."""

@@ -1,6 +1,6 @@
 """All numbers of the rule in one place, each with its unit and what fixed it.
 
-"Chosen" names the experiment that fixed a number; docs/results/training-rule.md shows the rest of the evidence.
+"Chosen" names the experiment that fixed a number; docs/results/training-rule.md shows the rest of the feedback.
 """
 
 from __future__ import annotations
@@ -51,8 +51,11 @@ class Settings:
             1e-4, between the rounding of float32 and what a wrong grid point leaves.
 
     Cost
-        rest: while nothing is expected to change, one step in so many looks at the evidence. Five: the costs of
-            looking, about twice those of a step, then vanish in them.
+        spacing: steps after a change in which feedback is looked at in each step; twice as many steps after it, in
+            every second one, and so on. Twenty, as patience asks for twenty looks.
+        sparse: the same for units above learned layers, which have to follow anyway. Chosen with an encoder below.
+        rest: most steps between two looks. Fifty: looking costs about four steps of a small network, which then are
+            less than a tenth of its training.
     """
 
     memory: float = 0.9
@@ -76,4 +79,6 @@ class Settings:
     balance: float = 0.05
     attempt: int = 100
     enough: float = 1e-8
-    rest: int = 5
+    spacing: int = 20
+    sparse: int = 4
+    rest: int = 50

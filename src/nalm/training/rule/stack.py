@@ -18,8 +18,8 @@ from torch import Tensor
 from nalm.core.start import Fan, glorot_bound
 from nalm.core.uniforms import uniforms
 from nalm.training.rule.batch import Batch, Pass
-from nalm.training.rule.evidence import gather
 from nalm.training.rule.factors import Factors, Member
+from nalm.training.rule.feedback import gather
 from nalm.training.rule.graph import Position, feeds
 from nalm.training.rule.joint import Proposal, Search, Situation, joint_share, propose
 from nalm.training.rule.mode import Seen, Standing, share
@@ -214,7 +214,7 @@ class Stack:
             loss = batch.loss_held().double()
         self._writes.append((which & (loss < CLEARLY * held), cut))
 
-    def write(self) -> None:
+    def write(self, ok: Tensor) -> None:
         """What was decided in this step; a grid point that is held stays."""
         for runs, numbers in self._writes:
             for member, value in zip(self.members, numbers, strict=True):
@@ -253,12 +253,12 @@ class Stack:
 
 
 def gathered(watched: Sequence[Watched], found: Pass) -> Callable[..., list[Proposal]]:
-    """Proposals for the steps of some members, from the evidence of a pass."""
+    """Proposals for the steps of some members, from the feedback of a pass."""
     with torch.enable_grad():
-        evidence = gather(watched, found.output, found.probes, found.loss.sum())
+        feedback = gather(watched, found.output, found.probes, found.loss.sum())
 
     def proposals(members: Sequence[Member], movers: Sequence[Member], situation: Situation) -> list[Proposal]:
-        known = {id(m): e for m, e in zip(members, evidence, strict=True)}
+        known = {id(m): e for m, e in zip(members, feedback, strict=True)}
         told = [(m, known[id(m)]) for m in movers]
         return [propose(m.ruled, m.search, e, situation) for m, e in told if e is not None]
 

@@ -12,7 +12,7 @@ from nalm.training.rule.watch import Watched
 
 
 @dataclass(frozen=True)
-class Evidence:
+class Feedback:
     """All uses of a unit in one step, joined along the samples; float64.
 
     Attributes:
@@ -41,8 +41,8 @@ class Evidence:
         return self.y - torch.where(h > 0, self.delta / h, 0.0)
 
 
-def gather(watched: Sequence[Watched], output: Tensor, probes: Sequence[Tensor], loss: Tensor) -> list[Evidence | None]:
-    """Evidence for each unit from a pass whose graph is still there; None if the loss does not depend on it."""
+def gather(watched: Sequence[Watched], output: Tensor, probes: Sequence[Tensor], loss: Tensor) -> list[Feedback | None]:
+    """Feedback for each unit from a pass whose graph is still there; None if the loss does not depend on it."""
     nodes = [use.y for one in watched for use in one.uses]
     if not nodes:
         return [None] * len(watched)
@@ -62,10 +62,10 @@ def gather(watched: Sequence[Watched], output: Tensor, probes: Sequence[Tensor],
     return result
 
 
-def _joined(one: Watched, deltas: Sequence[Tensor | None], columns: Sequence[Tensor]) -> Evidence | None:
+def _joined(one: Watched, deltas: Sequence[Tensor | None], columns: Sequence[Tensor]) -> Feedback | None:
     if all(delta is None for delta in deltas):
         return None
-    return Evidence(
+    return Feedback(
         torch.cat([u.x for u in one.uses], -1).double(),
         torch.cat([u.y.detach() for u in one.uses], -1).double(),
         torch.cat([_or_zero(d, u.y) for d, u in zip(deltas, one.uses, strict=True)], -1).double(),
