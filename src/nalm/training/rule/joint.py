@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from nalm.training.rule.feedback import Feedback
-from nalm.training.rule.regression import SAMPLES, divided, factored, solve
+from nalm.training.rule.regression import MANY, SAMPLES, divided, factored, solve
 from nalm.training.rule.ruled import Ruled
 from nalm.training.rule.settings import Settings
 from nalm.training.rule.state import State, aligned
@@ -18,8 +18,8 @@ from nalm.training.rule.state import State, aligned
 OUTPUT_DAMPING = 1e-7  # of the curvature between outputs: on narrow ranges rows differ by little, but they do
 CAUTION = 0.1  # damping of the features' moments while nothing is explained yet
 BLOCK_DAMPING = 1e-3  # of the exponents' joint curvature, which changes with every step
-FRESH = 3  # steps for which a factored moment of many inputs is used; it changes by a tenth per step
-MANY = 16  # inputs from which on factoring their moment costs more than the rest of a step
+FRESH = 3  # steps for which the moment of many inputs and its factor are used; each batch is a tenth of it
+BEGIN = 10  # steps until it rests on as many batches as it ever will
 
 
 @dataclass
@@ -29,7 +29,8 @@ class Search(State):
     Attributes:
         numbers: `(*runs, out, in)`.
         age: running share of the moments that comes from data `(*runs,)`; the rest is their start at zero.
-        features: running second moment of the features `(*runs, in, in)`, of a linear unit.
+        features: running second moment of the features `(*runs, in, in)`, of a linear unit...
+        known: ... and its own age, as that of many inputs is renewed less often.
         factor: of its inverse, refreshed now and then.
         outputs: running curvature between the outputs `(*runs, out, out)`, of a linear unit.
         exponents: running curvature between all numbers `(*runs, out in, out in)`, of another unit.
@@ -37,6 +38,7 @@ class Search(State):
 
     numbers: Tensor
     age: Tensor
+    known: Tensor
     features: Tensor | None = None
     factor: Tensor | None = None
     outputs: Tensor | None = None
@@ -46,7 +48,8 @@ class Search(State):
     def of(cls, ruled: Ruled) -> Self:
         """Begin with the numbers the unit holds."""
         numbers = ruled.read()
-        return cls(numbers, numbers.new_zeros(ruled.unit.runs))
+        age = numbers.new_zeros(ruled.unit.runs)
+        return cls(numbers, age, age)
 
     def older(self, samples: int, unknowns: int, ok: Tensor, settings: Settings) -> float:
         """Begin a step: how much running moments keep, so that they rest on enough samples in batches of any size."""
@@ -54,14 +57,14 @@ class Search(State):
         self.keep(ok, age=memory * self.age + 1 - memory)
         return memory
 
-    def running(self, name: str, batch: Tensor, memory: float, ok: Tensor) -> Tensor:
-        """Update a running moment; its value without the bias towards its start at zero."""
+    def running(self, name: str, batch: Tensor, memory: float, ok: Tensor, age: Tensor) -> Tensor:
+        """Update a running moment of some age; its value without the bias towards its start at zero."""
         old = getattr(self, name)
         if old is None:
             setattr(self, name, old := torch.zeros_like(batch))
         self.keep(ok, **{name: memory * old + (1 - memory) * batch})
         value: Tensor = getattr(self, name)
-        return value / aligned(self.age, batch).clamp(min=1e-12)
+        return value / aligned(age, batch).clamp(min=1e-12)
 
 
 @dataclass(frozen=True)
@@ -118,12 +121,13 @@ def propose(ruled: Ruled, search: Search, feedback: Feedback, situation: Situati
 
 def _factored(search: Search, feedback: Feedback, f: Tensor, memory: float, situation: Situation) -> Tensor:
     """Curvature as a product of what the outputs and what the inputs know: (E v v')^-1 gradient (E f f')^-1."""
-    moment = search.running("features", f @ f.mT / f.shape[-1], memory, situation.ok)
     between = torch.einsum("p...on,p...qn->...oq", feedback.probe, feedback.probe)
-    between = search.running("outputs", between, memory, situation.ok)
+    between = search.running("outputs", between, memory, situation.ok, search.age)
     gradient = -feedback.delta @ f.mT  # (*runs, out, in)
     left = solve(between, gradient, OUTPUT_DAMPING)
-    if search.factor is None or f.shape[-2] < MANY or situation.step % FRESH == 0:
+    if search.factor is None or f.shape[-2] < MANY or situation.step <= BEGIN or situation.step % FRESH == 0:
+        search.keep(situation.ok, known=memory * search.known + 1 - memory)
+        moment = search.running("features", f @ f.mT / f.shape[-1], memory, situation.ok, search.known)
         search.factor = factored(moment, situation.settings.damping + CAUTION * situation.unexplained)
     return divided(search.factor, left.mT).mT
 
@@ -132,7 +136,7 @@ def _block(search: Search, feedback: Feedback, slopes: Tensor, memory: float, ok
     """The whole curvature of all exponents of a unit together."""
     reach = feedback.probe.unsqueeze(-2) * slopes  # (probes, *runs, out, in, samples)
     flat = reach.flatten(-3, -2)
-    moment = search.running("exponents", torch.einsum("p...in,p...jn->...ij", flat, flat), memory, ok)
+    moment = search.running("exponents", torch.einsum("p...in,p...jn->...ij", flat, flat), memory, ok, search.age)
     gradient = -(feedback.delta.unsqueeze(-2) * slopes).sum(-1)
     # each exponent in its own scale: the terms of a sum may differ in size by orders of magnitude
     size = moment.diagonal(dim1=-2, dim2=-1).clamp(min=1e-300).rsqrt()

@@ -17,6 +17,8 @@ from nalm.training.rule.state import State, aligned
 SAMPLES = 8  # per unknown: running moments rest on at least so many, in batches of any size
 FARTHEST = 8.0  # so many times the grid: larger exponents overflow, larger coefficients belong to separable classes...
 DETOUR = 16.0  # ... once there are so many samples per coefficient; before, they may be a detour
+MANY = 16  # unknowns from which on their second moment, and its factor, cost more than the rest of a step...
+FRESH = 8  # ... so they are renewed once in so many steps as soon as they rest on enough samples
 
 
 def factored(moment: Tensor, damping: float | Tensor) -> Tensor:
@@ -39,8 +41,9 @@ def factored(moment: Tensor, damping: float | Tensor) -> Tensor:
 def divided(factor: Tensor, right: Tensor) -> Tensor:
     """right divided by the matrix of a Cholesky factor; zero where there is none."""
     dead = (factor.diagonal(dim1=-2, dim2=-1) == 0).any(-1)[..., None, None]
-    safe = torch.where(dead, torch.eye(factor.shape[-1], dtype=factor.dtype, device=factor.device), factor)
-    solution = torch.cholesky_solve(right.nan_to_num(), safe)
+    if bool(dead.any()):
+        factor = torch.where(dead, torch.eye(factor.shape[-1], dtype=factor.dtype, device=factor.device), factor)
+    solution = torch.cholesky_solve(right.nan_to_num(), factor)
     return torch.where(~dead & solution.isfinite(), solution, 0.0)
 
 
@@ -49,13 +52,13 @@ def solve(moment: Tensor, right: Tensor, damping: float | Tensor) -> Tensor:
     return divided(factored(moment, damping), right)
 
 
-def safe_share(step: Tensor, slope: Tensor, batch: Tensor) -> Tensor:
-    """The share of a step that is best for the batch itself, at most 1.
+def safe_share(step: Tensor, slope: Tensor, design: Tensor, weight: Tensor) -> Tensor:
+    """The share of a step `(*runs, out, unknowns)` that is best for the batch itself, at most 1, `(*runs, out)`.
 
     Running moments may be far from those of the batch (small batches, drifting inputs). With the best share the
     distance to a solution all batches agree on never grows, whatever the moments are: steepest descent in their metric.
     """
-    bend = (step * (batch @ step.unsqueeze(-1)).squeeze(-1)).sum(-1)
+    bend = (weight * (step @ design).square()).sum(-1)
     return torch.where(bend > 0, (step * slope).sum(-1) / bend, 1.0).clamp(0.0, 1.0)
 
 
@@ -67,22 +70,26 @@ class Regression(State):
         numbers: the free coefficients or exponents `(*runs, out, in)`.
         offset: the intercept nobody uses: what layers above still have to absorb `(*runs, out)`.
         moment: running second moment of the features `(*runs, out, in or in + 1, the same)`.
+        factor: of the moment, by Cholesky.
         age: running share of the moment that comes from data `(*runs,)`; the rest is its start at zero.
         seen: running number of samples behind the moment `(*runs,)`.
+        stale: batches since the moment was renewed `(*runs,)`.
     """
 
     numbers: Tensor
     offset: Tensor
     moment: Tensor | None
+    factor: Tensor | None
     age: Tensor
     seen: Tensor
+    stale: Tensor
 
     @classmethod
     def of(cls, ruled: Ruled) -> Self:
         """Begin with the numbers the unit holds."""
         numbers, runs = ruled.read(), ruled.unit.runs
         new = numbers.new_zeros
-        return cls(numbers, new(*runs, numbers.shape[-2]), None, new(runs), new(runs))
+        return cls(numbers, new(*runs, numbers.shape[-2]), None, None, new(runs), new(runs), new(runs))
 
     def learn(self, ruled: Ruled, view: View, ok: Tensor, settings: Settings) -> None:
         """One safe step towards the regression of the targets on the features.
@@ -93,22 +100,11 @@ class Regression(State):
         f, form = view.features, ruled.form
         error = form.believed(view.target - self.numbers @ f - self.offset.unsqueeze(-1))
         design = torch.cat([f, torch.ones_like(f[..., :1, :])], -2) if view.intercept else f
-        weighted = view.weight.unsqueeze(-2) * design.unsqueeze(-3)  # (*runs, out, in or in + 1, samples)
-        batch = weighted @ design.mT.unsqueeze(-3)
-        unknowns, samples = design.shape[-2:]
-        memory = max(settings.memory, 1 - samples / (SAMPLES * unknowns))
-        old = torch.zeros_like(batch) if self.moment is None else self.moment
-        self.moment = old
-        self.keep(
-            ok,
-            age=memory * self.age + 1 - memory,
-            seen=memory * self.seen + samples,
-            moment=memory * old + (1 - memory) * batch,
-        )
-        moment = self.moment / aligned(self.age, batch).clamp(min=1e-12)
-        right = weighted @ error.unsqueeze(-1)
-        change = solve(moment, right, settings.damping).squeeze(-1)
-        change = change * safe_share(change, right.squeeze(-1), batch).unsqueeze(-1)
+        unknowns = design.shape[-2]
+        factor = self._renewed(design, view.weight, ok, settings)
+        right = (view.weight * error) @ design.mT  # (*runs, out, unknowns)
+        change = divided(factor, right.unsqueeze(-1)).squeeze(-1)
+        change = change * safe_share(change, right, design, view.weight).unsqueeze(-1)
         change = change if view.intercept else torch.nn.functional.pad(change, (0, 1))
         few = aligned(self.seen < 2 * unknowns, change)
         largest = change[..., :-1].abs().amax(-1, keepdim=True)
@@ -119,6 +115,24 @@ class Regression(State):
             bound = torch.where(aligned(self.seen < DETOUR * f.shape[-2], bound), torch.inf, bound)
         numbers = (self.numbers + change[..., :-1]).clamp(-bound, bound)
         self.keep(ok, numbers=numbers, offset=self.offset + change[..., -1])
+
+    def _renewed(self, design: Tensor, weight: Tensor, ok: Tensor, settings: Settings) -> Tensor:
+        """The factor of the running moment, with this batch in it if it is time."""
+        unknowns, samples = design.shape[-2:]
+        enough = self.seen >= SAMPLES * unknowns
+        if self.factor is not None and unknowns >= MANY and bool((enough & (self.stale + 1 < FRESH)).all()):
+            self.stale = self.stale + 1
+            return self.factor
+        batch = (weight.unsqueeze(-2) * design.unsqueeze(-3)) @ design.mT.unsqueeze(-3)
+        memory = max(settings.memory, 1 - samples / (SAMPLES * unknowns))
+        if self.moment is None or self.factor is None:
+            self.moment, self.factor = torch.zeros_like(batch), torch.zeros_like(batch)
+        moment = memory * self.moment + (1 - memory) * batch
+        self.keep(ok, age=memory * self.age + 1 - memory, seen=memory * self.seen + samples, moment=moment)
+        unbiased = self.moment / aligned(self.age, batch).clamp(min=1e-12)
+        self.keep(ok, factor=factored(unbiased, settings.damping))
+        self.stale = torch.zeros_like(self.stale)
+        return self.factor
 
 
 @dataclass(frozen=True)
