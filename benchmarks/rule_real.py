@@ -1,7 +1,8 @@
 """Units inside ordinary networks: the error of the deployed model beside Adam's, at equal steps and at equal time.
 
-`python benchmarks/rule_real.py FIRST LAST` runs every case on these seeds, one seed after the other, and adds to
-benchmarks/results/rule_real.jsonl.
+`python benchmarks/rule_real.py tune` chooses Adam's rate for each case by its own error, on a seed of its own.
+`python benchmarks/rule_real.py FIRST LAST` runs every case on these seeds, one seed after the other. Both add to
+results/rule-real.jsonl; what is there already is not run again.
 """
 
 from __future__ import annotations
@@ -20,7 +21,10 @@ from torch import Tensor, nn
 import nalm
 from nalm.training.rule import LocalGaussNewton
 
-RESULTS = Path(__file__).parent / "results" / "rule_real.jsonl"
+RESULTS = Path(__file__).parent.parent / "results" / "rule-real.jsonl"
+STEPS = 600
+RATES = (3e-3, 1e-2, 3e-2)
+TUNED_ON = 500  # the seed
 Batch = tuple[Tensor, Tensor]
 Row = dict[str, Any]
 
@@ -33,16 +37,12 @@ class Case:
         name: what surrounds the unit.
         make: builds it; torch's generator is seeded by the run.
         draw: a batch, from a generator.
-        rate: of Adam, as the rule's base and as the control.
-        steps: of training.
         numbers: the unit's numbers that are right; none if no grid point is.
     """
 
     name: str
     make: Callable[[], nn.Module]
     draw: Callable[[torch.Generator], Batch]
-    rate: float
-    steps: int = 300
     numbers: tuple[float, ...] | None = None
 
 
@@ -167,45 +167,46 @@ def nru() -> nalm.Unit:
 
 LAW = (1.0, 1.0, -1.0)
 CASES = [
-    Case("gain 3.7, bias 1.3", line(nru), uniform(lambda x: 3.7 * mul(x) + 1.3, 4, 1, 2), 1e-2, 300, (1, 1, 0, 0)),
-    Case("gain -1.7, bias 20", line(nru), uniform(lambda x: 20 - 1.7 * mul(x), 4, 1, 2), 1e-2, 300, (1, 1, 0, 0)),
-    Case("gain -1.7, through zero", line(nru), uniform(lambda x: 1 - 1.7 * mul(x), 4, -2, 2), 1e-2, 300, (1, 1, 0, 0)),
-    Case("5 % noise, gain", line(nru), uniform(lambda x: 3.7 * mul(x), 4, 1, 2, 0.05), 1e-2, 300, (1, 1, 0, 0)),
-    Case("20 % noise, gain", line(nru), uniform(lambda x: 3.7 * mul(x), 4, 1, 2, 0.2), 1e-2, 300, (1, 1, 0, 0)),
+    Case("gain 3.7, bias 1.3", line(nru), uniform(lambda x: 3.7 * mul(x) + 1.3, 4, 1, 2), (1, 1, 0, 0)),
+    Case("gain -1.7, bias 20", line(nru), uniform(lambda x: 20 - 1.7 * mul(x), 4, 1, 2), (1, 1, 0, 0)),
+    Case("gain -1.7, through zero", line(nru), uniform(lambda x: 1 - 1.7 * mul(x), 4, -2, 2), (1, 1, 0, 0)),
+    Case("5 % noise, gain", line(nru), uniform(lambda x: 3.7 * mul(x), 4, 1, 2, 0.05), (1, 1, 0, 0)),
+    Case("20 % noise, gain", line(nru), uniform(lambda x: 3.7 * mul(x), 4, 1, 2, 0.2), (1, 1, 0, 0)),
     Case(
         "BatchNorm above", lambda: nn.Sequential(nalm.NRU(4, 1), nn.BatchNorm1d(1), nn.Linear(1, 1)),
-        uniform(lambda x: 3 * mul(x), 4, 1, 2), 1e-2, 300, (1, 1, 0, 0),
+        uniform(lambda x: 3 * mul(x), 4, 1, 2), (1, 1, 0, 0),
     ),
-    Case("power 0.9, no grid point", line(nru), uniform(lambda x: x[:, :1] ** 0.9, 4, 1, 2), 1e-2),
-    Case("MLP with LayerNorm below", encoder(lambda: nn.LayerNorm(32), nn.ReLU), uniform(mul, 4, 1, 3), 1e-2),
-    Case("MLP with Dropout below", encoder(nn.ReLU, lambda: nn.Dropout(0.1)), uniform(mul, 4, 1, 3), 1e-2),
-    Case("GRU below", lambda: Below(Recurrent(), nalm.NMU(2, 1)), uniform(mul, 4, 1, 3), 1e-2),
-    Case("transformer below", lambda: Below(Attention(), nalm.NMU(2, 1)), uniform(mul, 4, 1, 3), 3e-3),
-    Case("CNN, product of digits", Digits, digits, 3e-3, 300, (1, 1)),
+    Case("power 0.9, no grid point", line(nru), uniform(lambda x: x[:, :1] ** 0.9, 4, 1, 2)),
+    Case("MLP with LayerNorm below", encoder(lambda: nn.LayerNorm(32), nn.ReLU), uniform(mul, 4, 1, 3), (1, 1)),
+    Case("MLP with Dropout below", encoder(nn.ReLU, lambda: nn.Dropout(0.1)), uniform(mul, 4, 1, 3), (1, 1)),
+    Case("GRU below", lambda: Below(Recurrent(), nalm.NMU(2, 1)), uniform(mul, 4, 1, 3), (1, 1)),
+    Case("transformer below", lambda: Below(Attention(), nalm.NMU(2, 1)), uniform(mul, 4, 1, 3), (1, 1)),
+    Case("CNN, product of digits", Digits, digits, (1, 1)),
     Case("three products, linear above", line(lambda: nalm.NMU(4, 3)),
-         uniform(lambda x: mul(x) + x[:, 2:3] * x[:, 3:], 4, 1, 2), 1e-2),
+         uniform(lambda x: mul(x) + x[:, 2:3] * x[:, 3:], 4, 1, 2)),
     Case("law and MLP side by side", Beside,
-         uniform(lambda x: mul(x) / x[:, 2:] + 0.1 * torch.sin(3 * x[:, :1]), 3, 1, 2), 1e-2, 300, LAW),
+         uniform(lambda x: mul(x) / x[:, 2:] + 0.1 * torch.sin(3 * x[:, :1]), 3, 1, 2), LAW),
     Case(
         "MLP with NAU(16, 8) inside",
         lambda: nn.Sequential(nn.Linear(4, 16), nn.ReLU(), nalm.NAU(16, 8), nn.ReLU(), nn.Linear(8, 1)),
-        uniform(lambda x: torch.sin(3 * x[:, :1]) + mul(x), 4, -1, 1), 1e-2,
+        uniform(lambda x: torch.sin(3 * x[:, :1]) + mul(x), 4, -1, 1),
     ),
     Case("0.6 (a+b) c, no grid point", lambda: nalm.Chain(nalm.NAU(4, 2), nalm.NMU(2, 1)),
-         uniform(lambda x: 0.6 * (x[:, :1] + x[:, 1:2]) * x[:, 2:3], 4, 1, 2), 1e-2),
+         uniform(lambda x: 0.6 * (x[:, :1] + x[:, 1:2]) * x[:, 2:3], 4, 1, 2)),
 ]  # fmt: skip
 
 
-def train(case: Case, seed: int, by_rule: bool, seconds: float | None = None) -> Row:
-    """Train for the case's steps, or for some seconds of computing; the error in eval mode on 1,024 fresh samples."""
+def train(case: Case, seed: int, rate: float, steps: int, by_rule: bool) -> Row:
+    """Train, the rate falling along half a cosine; the error in eval mode on about a thousand fresh samples."""
     torch.manual_seed(seed)
     model, generator = case.make(), torch.Generator().manual_seed(seed)
-    optimiser: Any = torch.optim.Adam(model.parameters(), case.rate)
+    optimiser: Any = torch.optim.Adam(model.parameters(), rate)
+    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, steps)
     if by_rule:
         optimiser = LocalGaussNewton(model, optimiser)
     units = [m for m in model.modules() if isinstance(m, nalm.Unit) and m.form is not None]
-    step, spent = 0, 0.0
-    while (step < case.steps) if seconds is None else (spent < seconds):
+    spent = 0.0
+    for _ in range(steps):
         x, target = case.draw(generator)
         began = time.process_time()
 
@@ -221,13 +222,14 @@ def train(case: Case, seed: int, by_rule: bool, seconds: float | None = None) ->
             optimiser.step()
             for unit in units:
                 unit.project_()
-        step, spent = step + 1, spent + time.process_time() - began
+        spent += time.process_time() - began
+        schedule.step()
     model.eval()
     parts = [case.draw(torch.Generator().manual_seed(10_000 + i)) for i in range(8)]
     with torch.no_grad():
         y, t = (torch.cat(p) for p in zip(*((model(x), t) for x, t in parts), strict=True))
     exact = case.numbers is not None and all(_is(unit, case.numbers) for unit in units)
-    return {"error": float((y - t).square().mean() / t.var()), "exact": exact, "steps": step, "seconds": spent}
+    return {"error": float((y - t).square().mean() / t.var()), "exact": exact, "steps": steps, "seconds": spent}
 
 
 def _is(unit: nalm.Unit, numbers: tuple[float, ...]) -> bool:
@@ -236,18 +238,47 @@ def _is(unit: nalm.Unit, numbers: tuple[float, ...]) -> bool:
     return len(held) == len(numbers) and all(abs(a - b) < 1e-6 for a, b in zip(held, numbers, strict=True))
 
 
+def compared(case: Case, seed: int, rate: float) -> Row:
+    """The rule, Adam in as many steps, and Adam in as many as it makes in the rule's time."""
+    rule, adam = train(case, seed, rate, STEPS, by_rule=True), train(case, seed, rate, STEPS, by_rule=False)
+    as_long = round(STEPS * max(1.0, rule["seconds"] / adam["seconds"]))
+    row = {"case": case.name, "seed": seed, "rate": rate, "findable": case.numbers is not None, "rule": rule}
+    return row | {"adam": adam, "adam_time": train(case, seed, rate, as_long, by_rule=False)}
+
+
+def kept() -> list[Row]:
+    """What is measured already."""
+    return [json.loads(line) for line in RESULTS.read_text(encoding="utf-8").splitlines()] if RESULTS.exists() else []
+
+
+def keep(row: Row) -> None:
+    """Add a line."""
+    with RESULTS.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(row) + "\n")
+    print(row, flush=True)
+
+
+def tune() -> None:
+    """Each case's rate, for Adam alone."""
+    done = {row["case"] for row in kept() if "tuned" in row}
+    for case in CASES:
+        if case.name not in done:
+            errors = {rate: train(case, TUNED_ON, rate, STEPS, by_rule=False)["error"] for rate in RATES}
+            keep({"case": case.name, "seed": TUNED_ON, "tuned": min(RATES, key=errors.__getitem__), "errors": errors})
+
+
 def main() -> None:
     """All cases on the seeds of the command line."""
     torch.set_num_threads(1)
+    if sys.argv[1:] == ["tune"]:
+        tune()
+        return
+    rates = {row["case"]: row["tuned"] for row in kept() if "tuned" in row}
+    done = {(row["case"], row["seed"]) for row in kept() if "rule" in row}
     for seed in range(int(sys.argv[1]), int(sys.argv[2]) + 1):
         for case in CASES:
-            rule = train(case, seed, by_rule=True)
-            row = {"case": case.name, "seed": seed, "rate": case.rate, "rule": rule}
-            row["adam"] = train(case, seed, by_rule=False)
-            row["adam_time"] = train(case, seed, by_rule=False, seconds=rule["seconds"])
-            with RESULTS.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(row) + "\n")
-            print(row, flush=True)
+            if (case.name, seed) not in done:
+                keep(compared(case, seed, rates[case.name]))
 
 
 if __name__ == "__main__":

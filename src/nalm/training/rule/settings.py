@@ -1,6 +1,6 @@
 """All numbers of the rule in one place, each with its unit and what fixed it.
 
-"Chosen" names the experiment that fixed a number; docs/results/training-rule.md shows the rest of the feedback.
+"Chosen" names the experiment that fixed a number; docs/results/training-rule.md shows the rest of the evidence.
 """
 
 from __future__ import annotations
