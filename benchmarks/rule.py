@@ -1,6 +1,6 @@
 """Evidence for `nalm.LocalGaussNewton`: `python benchmarks/rule.py [PART ...]` measures and stores, by default all.
 
-Results are kept in benchmarks/results/rule.json; `python benchmarks/rule_page.py` turns them into the results page.
+Results are kept in results/rule.json; `python -m pages.build training-rule` turns them into the results page.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from nalm.bench.tasks.arithmetic import RANGES, SingleModule
 from nalm.bench.tasks.division import Division
 from nalm.bench.tasks.two_layer import TwoLayer
 
-RESULTS = Path(__file__).parent / "results" / "rule.json"
+RESULTS = Path(__file__).parent.parent / "results" / "rule.json"
 SEEDS = range(400, 405)  # seen by no experiment before
 FRESH = range(400, 408)
 Row = dict[str, Any]

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import copy
+import subprocess
+import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import pytest
 import torch
@@ -12,6 +15,9 @@ from torch import Tensor, nn
 
 import nalm
 from nalm.training.rule import LocalGaussNewton
+from nalm.training.rule.batch import Batch
+from nalm.training.rule.between import Between
+from nalm.training.rule.mode import Seen
 from tests.training.rule.test_steps import Draw, batches, first_times_second, go_on, squared, train
 from tests.units.test_forms import FORMED, form_of
 
@@ -165,6 +171,41 @@ def test_batch_norm_above_a_unit_leaves_it_a_curvature() -> None:
     assert model[0].W.tolist() == [[1, 1, 0]]
 
 
+# -- 4: an encoder that knows nothing yet ------------------------------------------------------------------------------
+
+
+class Reader(nn.Module):
+    """Two images of digits, each read as the mean of ten labels; a unit above multiplies them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(500)
+        convolutions = [nn.Conv2d(1, 16, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(16, 32, 3, padding=1)]
+        self.read = nn.Sequential(*convolutions, nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(128, 10))
+        self.unit = nalm.NMU(2, 1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        shares = self.read(x.reshape(-1, 1, 8, 8)).softmax(-1)
+        result: Tensor = self.unit((shares * torch.arange(1.0, 11.0)).sum(-1).reshape(-1, 2))
+        return result
+
+
+def test_a_cnn_below_a_product_is_not_killed() -> None:
+    data = pytest.importorskip("sklearn.datasets", reason="scikit-learn, which has the digits, is not there")
+    digits = data.load_digits()
+    images, labels = torch.tensor(digits.images).float() / 16, torch.tensor(digits.target).float() + 1
+
+    def draw(step: int) -> tuple[Tensor, Tensor]:
+        pick = torch.randint(0, len(labels), (64, 2), generator=torch.Generator().manual_seed(step))
+        return images[pick], labels[pick].prod(1, keepdim=True)
+
+    model, control = Reader(), Reader()
+    train(model, draw, 220, base=lambda p: torch.optim.Adam(p, 3e-3))
+    adam(control, draw, 220, 3e-3)
+    assert deployed(model, draw) < min(0.5, 1.2 * deployed(control, draw))
+    assert model.unit.on_grid()
+
+
 # -- 5: restarts and targets without a grid point --------------------------------------------------------------------
 
 
@@ -254,7 +295,13 @@ def test_gradients_of_micro_batches_are_used() -> None:
         assert all(p.grad is None for p in model.parameters())
         return model[0].weight.detach() - before
 
-    assert not torch.allclose(moved(True), moved(False))
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(3, 3), nn.Softplus(), nalm.NMU(3, 1, seed=0))
+    x, t = draw(7)
+    squared(model(x), t).backward()  # type: ignore[no-untyped-call]
+    gradient = model[0].weight.grad
+    assert isinstance(gradient, Tensor)
+    assert torch.allclose(moved(True) - moved(False), -1e-2 * gradient, atol=1e-8)
 
 
 def test_a_grad_scaler_is_refused() -> None:
@@ -265,6 +312,28 @@ def test_a_grad_scaler_is_refused() -> None:
     scaler.scale(squared(model(x), t)).backward()  # type: ignore[no-untyped-call]
     with pytest.raises(ValueError, match=r"GradScaler.*bfloat16"):
         scaler.step(optimiser, lambda: (y := model(x), squared(y, t)))
+
+
+PROCESS = """
+import sys, torch, nalm
+torch.distributed.init_process_group("gloo", init_method=sys.argv[1], rank=int(sys.argv[2]), world_size=2)
+model = torch.nn.parallel.DistributedDataParallel(torch.nn.Sequential(torch.nn.Linear(3, 3), nalm.NAU(3, 1)))
+optimiser = nalm.LocalGaussNewton(model)
+try:
+    optimiser.step(lambda: (y := model(torch.ones(4, 3)), y.square().mean()))
+except ValueError as error:
+    print(error)
+"""
+
+
+def test_several_processes_are_refused(tmp_path: Path) -> None:
+    if not torch.distributed.is_available():
+        pytest.skip("this torch is built without torch.distributed")
+    command = [sys.executable, "-W", "error", "-c", PROCESS, (tmp_path / "meeting").as_uri()]
+    both = [subprocess.Popen([*command, str(rank)], stdout=subprocess.PIPE, text=True) for rank in range(2)]
+    said = [process.communicate(timeout=120)[0] for process in both]
+    assert all("these 2 would drift apart" in text for text in said)
+    assert all("freeze them, and train the rest in several" in text for text in said)
 
 
 def test_many_refused_batches_are_reported() -> None:
@@ -305,6 +374,30 @@ def test_further_passes_touch_no_buffers_and_draw_no_masks() -> None:
     assert steps == 5
     assert torch.equal(drawn, torch.rand(1))
     assert torch.equal(model.norm.running_mean, control.norm.running_mean)  # type: ignore[arg-type]
+
+
+# -- 10: cost --------------------------------------------------------------------------------------------------------
+
+
+def test_looks_become_rare_and_other_steps_are_the_base_optimisers(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks: list[int] = []
+    learn = Between.learn
+
+    def counted(self: Between, seen: Sequence[Seen], batch: Batch) -> None:
+        looks.append(batch.step)
+        learn(self, seen, batch)
+
+    monkeypatch.setattr(Between, "learn", counted)
+    model, control = Gained(0, below=nn.Linear(4, 4)), Gained(0, below=nn.Linear(4, 4))
+    control.load_state_dict(model.state_dict())
+    generator = torch.Generator().manual_seed(0)
+    noise = [(torch.rand(64, 4, generator=generator), torch.randn(64, 1, generator=generator)) for _ in range(400)]
+    optimiser = train(model, lambda step: noise[step], 400)
+    adam(control, lambda step: noise[step], 400, 1e-3)
+    assert len(looks) < 60  # of 400 steps
+    assert len([step for step in looks if step > 300]) <= 4
+    assert optimiser.report().numbers()["unit/base"] == 1  # nothing is known, so nothing was taken over
+    assert all(torch.equal(a, b) for a, b in zip(model.parameters(), control.parameters(), strict=True))
 
 
 # -- report ----------------------------------------------------------------------------------------------------------

@@ -154,8 +154,8 @@ class Between:
         wanted = known & (left.free < s.better * left.held) & ~near & ~arrived & (not self.ruled.form.linear)
         near, arrived = near & ~turned, arrived & ~turned
         changed = (near != rows.gliding) | (arrived != rows.arrived) | turned | (streak == 1)
-        if not self.place.learned_below:  # as long as anything moves
-            changed = changed | near | wanted
+        if not self.place.learned_below:  # then the free numbers are worth following closely
+            changed = changed | wanted
         rows.keep(ok & ~(near | arrived).any(-1), before=self.progress.level)
         rows.keep(
             ok,

@@ -51,8 +51,8 @@ class Settings:
             1e-4, between the rounding of float32 and what a wrong grid point leaves.
 
     Cost
-        spacing: steps after a change in which feedback is looked at in each step; twice as many steps after it, in
-            every second one, and so on. Twenty, as patience asks for twenty looks.
+        spacing: the distance between two looks at the feedback is one step per so many since the last change. Ten: the
+            first twenty steps after it are looked at, as patience asks.
         sparse: the same for units above learned layers, which have to follow anyway. Chosen with an encoder below.
         rest: most steps between two looks. Fifty: looking costs about four steps of a small network, which then are
             less than a tenth of its training.
@@ -79,6 +79,6 @@ class Settings:
     balance: float = 0.05
     attempt: int = 100
     enough: float = 1e-8
-    spacing: int = 20
+    spacing: int = 10
     sparse: int = 4
     rest: int = 50

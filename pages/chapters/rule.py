@@ -1,20 +1,18 @@
-"""Writes docs/results/training-rule.md from benchmarks/results/rule.json: `python benchmarks/rule_page.py`."""
+"""What the training rule reaches: tables of results/rule.json and results/rule-real.jsonl."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from pathlib import Path
-from statistics import median
+from functools import cache
+from statistics import geometric_mean, median
 from typing import Any
 
 from nalm.bench.results.stats import wilson
+from pages.committed import RESULTS
+from pages.markdown import markdown_table
 
-HERE = Path(__file__).parent
-RESULTS = HERE / "results" / "rule.json"
-REAL = HERE / "results" / "rule_real.jsonl"
 ROUNDING = 1e-10  # relative errors below this are alike
-PAGE = HERE.parent / "docs" / "results" / "training-rule.md"
 Row = dict[str, Any]
 
 PUBLISHED_DIV = {  # Mistry et al. 2022, NMRU, ten inputs
@@ -37,9 +35,14 @@ PUBLISHED_SINGLE = {  # what is printed, by unit, operation and inputs
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """A Markdown table."""
-    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
-    return "\n".join([*lines, *("| " + " | ".join(str(c) for c in row) + " |" for row in rows)])
+    """A Markdown table of anything."""
+    return markdown_table(head, [[str(cell) for cell in row] for row in rows])
+
+
+@cache
+def real_rows() -> list[Row]:
+    """What `python benchmarks/rule_real.py` has measured."""
+    return [json.loads(line) for line in (RESULTS / "rule-real.jsonl").read_text(encoding="utf-8").splitlines()]
 
 
 def folded(title: str, body: str) -> str:
@@ -59,8 +62,8 @@ def of(rows: Iterable[Row], key: str = "solved") -> str:
     return f"{share(rows, key)} (≤ {max((r['last_step'] or 0 for r in rows), default=0)})" if rows else "-"
 
 
-def singles(rows: list[Row]) -> str:
-    """Section 2."""
+def _singles(rows: list[Row]) -> str:
+    """Single units: one row for each unit, operation and number of inputs."""
     solved, runs = sum(r["solved"] for r in rows), sum(r["runs"] for r in rows)
     _, low, high = wilson(solved, runs)
     kinds = list(dict.fromkeys((r["unit"], r["op"], r["inputs"]) for r in rows))
@@ -91,8 +94,8 @@ def _every_distribution(rows: list[Row]) -> str:
     return table([*head, "Real NPU mod. 10", "published NMRU 10"], lines)
 
 
-def two_layer(rows: list[Row]) -> str:
-    """Section 3."""
+def _two_layer(rows: list[Row]) -> str:
+    """Products of two sums."""
     lines = []
     for name, published in PUBLISHED_STACK.items():
         by = {r["hidden"]: r for r in rows if r["data"] == name}
@@ -102,7 +105,7 @@ def two_layer(rows: list[Row]) -> str:
     return table([*head, "10 hidden"], lines)
 
 
-def networks(rows: list[Row]) -> str:
+def _networks(rows: list[Row]) -> str:
     """Cohorts of networks."""
     lines = [
         [
@@ -116,23 +119,40 @@ def networks(rows: list[Row]) -> str:
     return table([*head, "its median deployed loss"], lines)
 
 
-def real(rows: list[Row]) -> str:
-    """Single networks."""
+def real() -> str:
+    """Single networks: the rule, Adam in as many steps, Adam in as much time."""
+    rows = [row for row in real_rows() if "rule" in row]
     lines = []
     for case in dict.fromkeys(r["case"] for r in rows):
         own = [r for r in rows if r["case"] == case]
         ways = {way: [r[way] for r in own] for way in ("rule", "adam", "adam_time")}
-        middle = {way: median(r["error"] for r in done) for way, done in ways.items()}
-        worst = max(r["rule"]["error"] / max(r["adam_time"]["error"], ROUNDING) for r in own)
-        cells = [f"{sum(r['exact'] for r in done)}/{len(done)}, {middle[way]:.1e}" for way, done in ways.items()]
+        cells = [_exact_and_error(done, own[0]["findable"]) for done in ways.values()]
+        ratios = [_floored(r["rule"]) / _floored(r["adam_time"]) for r in own]
         slower = median(r["rule"]["seconds"] / r["adam"]["seconds"] for r in own)
-        lines.append([case, f"{own[0]['rate']:g}", *cells, f"{worst:.2g}", f"{slower:.1f}"])
-    head = ["network", "rate", "rule: exact, error", "Adam, equal steps", "Adam, equal time", "worst ratio of errors"]
-    return table([*head, "cost of a step"], lines)
+        ratio = f"{geometric_mean(ratios):.2g} / {max(ratios):.2g}"
+        lines.append([case, f"{own[0]['rate']:g}", *cells, ratio, f"{slower:.1f}"])
+    head = ["network", "rate", "rule: exact, error", "Adam, equal steps", "Adam, equal time"]
+    return table([*head, "ratio of errors, mean / worst", "cost of a step"], lines)
 
 
-def beyond(rows: list[Row]) -> str:
-    """The issue's list."""
+def _exact_and_error(done: list[Row], findable: bool) -> str:
+    exact = f"{sum(r['exact'] for r in done)}/{len(done)}, " if findable else ""
+    return f"{exact}{median(r['error'] for r in done):.1e}"
+
+
+def _floored(trained: Row) -> float:
+    return max(float(trained["error"]), ROUNDING)
+
+
+def real_seeds() -> str:
+    """Which seeds the networks were trained with."""
+    seeds = sorted({row["seed"] for row in real_rows() if "rule" in row})
+    fewest = min(sum(r["case"] == c for r in real_rows() if "rule" in r) for c in {r["case"] for r in real_rows()})
+    return f"{seeds[0]} to {seeds[-1]}" + ("" if fewest == len(seeds) else f" (the last cases {fewest} of them)")
+
+
+def _beyond(rows: list[Row]) -> str:
+    """Harder stacks, by target."""
     lines = []
     for item, target in dict.fromkeys((r["item"], r["target"]) for r in rows):
         own = [r for r in rows if (r["item"], r["target"]) == (item, target)]
@@ -141,30 +161,19 @@ def beyond(rows: list[Row]) -> str:
     return table(["item", "target", "solved (latest step)", "by range"], lines)
 
 
-def cost(rows: list[Row]) -> str:
+def _cost(rows: list[Row]) -> str:
     """Time per step."""
     lines = [[r["case"], r["runs"], r["adam"], r["rule"], f"{r['rule'] / r['adam']:.1f}"] for r in rows]
     return table(["model", "runs in the cohort", "Adam, µs", "rule, µs", "ratio"], lines)
 
 
-SECTIONS = {"singles": singles, "two_layer": two_layer, "networks": networks, "beyond": beyond, "cost": cost}
+SECTIONS = {"singles": _singles, "two_layer": _two_layer, "networks": _networks, "beyond": _beyond, "cost": _cost}
 
 
-def page() -> str:
-    """The template with each part's table in its place; a part that was not measured is said to be missing."""
-    kept = json.loads(RESULTS.read_text(encoding="utf-8"))
-    text = (HERE / "rule_page.in.md").read_text(encoding="utf-8")
-    for name, section in SECTIONS.items():
-        shown = f"*Not measured with this version yet: `python benchmarks/rule.py {name}`.*"
-        if name in kept:
-            shown = f"{section(kept[name]['rows'])}\n\n*`python benchmarks/rule.py {name}`.*"
-        text = text.replace("{{ " + name + " }}", shown)
-    rows = [json.loads(line) for line in REAL.read_text(encoding="utf-8").splitlines()]
-    seeds = sorted({row["seed"] for row in rows})
-    made = f"*`python benchmarks/rule_real.py {seeds[0]} {seeds[-1]}`.*"
-    return text.replace("{{ real }}", f"{real(rows)}\n\n{made}")
-
-
-if __name__ == "__main__":
-    PAGE.write_text(page(), encoding="utf-8")
-    print(PAGE)
+def part(name: str) -> str:
+    """A part's table and the command that measures it; one that was not measured is said to be missing."""
+    kept = json.loads((RESULTS / "rule.json").read_text(encoding="utf-8"))
+    command = f"`python benchmarks/rule.py {name}`"
+    if name not in kept:
+        return f"*Not measured with this version: {command}.*"
+    return f"{SECTIONS[name](kept[name]['rows'])}\n\n*{command}.*"
