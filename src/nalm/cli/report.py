@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -26,14 +26,27 @@ def report(
     """
     from nalm.bench.report.page import report_page
     from nalm.bench.studies import studies
-    from nalm.cli.options import DEFAULT_STORE, kept_records
+    from nalm.cli.options import DEFAULT_STORE
 
     sources = store or [DEFAULT_STORE]
-    records = [record for source in sources for record in kept_records(source)]
+    records = [record for source in sources for record in _with_curves(source)]
     full = list(studies().values())
-    known = {run.id for study in full for _, run in study.runs()}
+    known = {name for study in full for name in study.ids()}
     quick = [replace(study.quick(), name=f"{study.name} --quick") for study in full]
     others = [study for study in quick if any(r["id"] not in known for r in records)]
     page = report_page([*full, *others], records, ", ".join(str(source) for source in sources))
     write_file(output, lambda path: path.write_text(page, encoding="utf-8"), force, (".html",), sources)
     out.say(f"{output} written ({len(page) / 1e6:.1f} MB). Open it in a browser.")
+
+
+def _with_curves(source: Path) -> list[dict[str, Any]]:
+    """The finished runs of a store with their learning curves; a table holds none."""
+    from nalm.bench.report.content import RUNS_WITH_CURVES
+    from nalm.bench.results.store import Store
+    from nalm.cli.options import TABLES, kept_records
+
+    records = kept_records(source)
+    if source.name.endswith(TABLES) or len(records) > RUNS_WITH_CURVES:
+        return records
+    with Store(source, readonly=True) as store:
+        return [{**record, "curve": store.curve(record["id"])} for record in records]

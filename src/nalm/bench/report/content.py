@@ -10,7 +10,6 @@ import numpy as np
 
 from nalm.bench.results.stats import Interval, wilson
 from nalm.bench.results.summary import Entry, summarise
-from nalm.bench.run import Run
 from nalm.bench.study import Cell, Study
 
 Record = Mapping[str, Any]
@@ -33,10 +32,11 @@ def content(studies: Iterable[Study], records: Sequence[Record]) -> dict[str, An
 
 def _study(study: Study, records: Sequence[Record], by_id: Mapping[str, Record], detailed: bool) -> dict[str, Any]:
     entries = summarise(study, records)
-    runs: dict[tuple[str, str], list[tuple[Cell, Run]]] = {}
-    for cell, run in study.runs():
-        if run.id in by_id:
-            runs.setdefault((cell.row, cell.column), []).append((cell, run))
+    runs: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for cell in study.cells:
+        found = [(seed, name) for seed, name in enumerate(cell.ids(study.seeds)) if name in by_id]
+        shown = [_run(cell, seed, by_id[name], detailed) for seed, name in found]
+        runs.setdefault((cell.row, cell.column), []).extend(shown)
     return {
         "name": study.name,
         "title": study.title,
@@ -45,7 +45,7 @@ def _study(study: Study, records: Sequence[Record], by_id: Mapping[str, Record],
         "rows": study.rows,
         "totals": _totals(entries),
         "columns": study.columns,
-        "cells": [_cell(entry, runs[entry.row, entry.column], by_id, detailed) for entry in entries],
+        "cells": [_cell(entry, runs[entry.row, entry.column]) for entry in entries],
     }
 
 
@@ -58,9 +58,7 @@ def _totals(entries: Iterable[Entry]) -> dict[str, list[float | None] | None]:
     return {row: _interval(wilson(solved, runs)) for row, (solved, runs) in counts.items()}
 
 
-def _cell(
-    entry: Entry, runs: Sequence[tuple[Cell, Run]], by_id: Mapping[str, Record], detailed: bool
-) -> dict[str, Any]:
+def _cell(entry: Entry, runs: list[dict[str, Any]]) -> dict[str, Any]:
     published = entry.published
     return {
         "row": entry.row,
@@ -71,24 +69,30 @@ def _cell(
         "published": None if published is None else published.success,
         "source": "" if published is None else published.source,
         "disagrees": entry.disagrees,
-        "runs": [_run(cell, run, by_id[run.id], detailed) for cell, run in runs],
+        "runs": runs,
     }
 
 
-def _run(cell: Cell, run: Run, record: Record, detailed: bool) -> dict[str, Any]:
+def _run(cell: Cell, seed: int, record: Record, detailed: bool) -> dict[str, Any]:
     shown = {
-        "seed": run.seed,
-        "id": run.id,
+        "seed": seed,
+        "id": record["id"],
         "solved": bool(record["solved"]),
         "at": record.get("solved_at"),
         "error": _number(record.get("test_error")),
         "sparsity": _number(record.get("sparsity")),
         "engine": str(record.get("engine") or ""),
-        "versions": str(record.get("versions") or ""),
+        "versions": _versions(record),
     }
     if detailed:
         shown |= {"curve": _curve(record.get("curve")), **_learned(cell, record.get("weights"))}
     return shown
+
+
+def _versions(record: Record) -> str:
+    """What trained the run; tables leave it out."""
+    names = {"nalm": record.get("library_version"), "torch": record.get("torch_version")}
+    return ", ".join(f"{name} {version}" for name, version in names.items() if version)
 
 
 def _curve(curve: Any) -> list[list[float | None]] | None:

@@ -171,7 +171,7 @@ function study() {
 
 function curves(runs) {
   const drawn = runs.filter((run) => run.curve);
-  if (!drawn.length) return make("p", {}, "This table holds no learning curves; a report of the store itself shows them.");
+  if (!drawn.length) return make("p", {}, "No learning curves here: a table holds none, and a page of more than 3,000 runs leaves them out.");
   const width = 640, height = 220;
   const errors = drawn.flatMap((run) => run.curve[2]).filter((v) => v > 0).map(Math.log10);
   const low = Math.floor(Math.min(...errors)), high = Math.ceil(Math.max(...errors)) || 1;
@@ -193,7 +193,9 @@ function detail(chosen, cell) {
   at("detail").hidden = false;
   at("detail-title").textContent = `${cell.row} on ${cell.column}`;
   const solved = cell.runs.filter((run) => run.solved).length;
-  at("detail-about").textContent = `${solved} of ${cell.runs.length} seeds solved.`;
+  const told = (field) => [...new Set(cell.runs.map((run) => run[field]).filter(Boolean))].join(" or ");
+  const made = [told("engine") && `${told("engine")} engine`, told("versions")].filter(Boolean).join(", ");
+  at("detail-about").textContent = `${solved} of ${cell.runs.length} seeds solved.${made ? ` Trained by the ${made}.` : ""}`;
   at("curves").replaceChildren(curves(cell.runs));
   const head = make("tr", {}, ...["seed", "solved at", "test error", "sparsity", "learned", "weights", "run"].map((name) => make("th", {}, name)));
   const body = cell.runs.map((run) => make("tr", {}, make("td", {}, run.seed), make("td", {}, run.solved ? short(run.at) : "-"), make("td", {}, short(run.error)), make("td", {}, short(run.sparsity)),
