@@ -146,8 +146,13 @@ LADDERS = {
         "derived linear marquardt parity power screen",
         "approximation combine flexible shape",
         "beam factored forms products sums trees",
-        "composite functional monomials polynomials",
+        "beside monomials polynomials",
+        "composite functions",
         "catalogue",
+    ],
+    "nalm.solver.shapes.functions": [
+        "around features profile wave",
+        "inside product sum",
     ],
     "nalm.solver.shapes.trees": [
         "forest",

@@ -161,6 +161,10 @@ class Settings:
     # Products of sums.
     affine_columns: int = 20
     """Up to this many inputs the factors may also hold a constant: the cost grows with the cube."""
+    largest_ratio: int = 100
+    """Denominator of the ratio of two weights in a quotient: 0.81 : 1 and its likes."""
+    ratio_reach: float = 1e-6
+    """Relative. What a null vector leaves open in a ratio; a wrong fraction does not pass the judge."""
     real_in_sums: int = 3
     """Real weights inside the factors: as many as a claim may hold."""
     stall_steps: int = 12
@@ -205,6 +209,18 @@ class Settings:
     """Share of the trace added to the Gram matrix of a feature's multiples, which may be multiples of each other."""
     functions_in_product: int = 3
     """Functions beside the powers of a product."""
+    functions_in_sum: int = 4
+    """Terms with functions or powers beside a line: as many as Livermore-14 has, the longest sum of the lists."""
+    function_sums: int = 60
+    """Sums of each length that are kept for longer ones."""
+    function_terms: int = 4000
+    """Terms with functions among which sums are looked for: 16 million pairs, a few at a time."""
+    cubic_columns: int = 3
+    """Inputs of which a cubic in each may stand beside functions."""
+    nearly_half: float = 0.05
+    """Distance of a fitted exponent from a whole or half one, at which it is taken for that."""
+    highest_exponent: int = 12
+    """Of a product, from which on a fit is chance: none of the laws has more than 6 (Lennard-Jones has 12)."""
     profiles_kept: int = 6
     """Monomials for each function and scale that are worth a fit."""
     profile_close: float = 0.05

@@ -14,7 +14,12 @@ from nalm.solver.settings import SETTINGS
 from nalm.solver.shapes.composite import product_with_factors, sum_with_trees
 from nalm.solver.shapes.factored import product_of_sums, quotient_of_sums
 from nalm.solver.shapes.forms import monomial_times_form
-from nalm.solver.shapes.functional import around, beside_powers, inside, product_with_functions, waves
+from nalm.solver.shapes.functions.around import around
+from nalm.solver.shapes.functions.inside import inside
+from nalm.solver.shapes.functions.product import product_with_functions
+from nalm.solver.shapes.functions.profile import beside_powers
+from nalm.solver.shapes.functions.sum import sum_with_functions
+from nalm.solver.shapes.functions.wave import waves
 from nalm.solver.shapes.monomials import sum_of_products
 from nalm.solver.shapes.polynomials import polynomial, rational
 from nalm.solver.shapes.products import product_of_powers
@@ -139,6 +144,11 @@ def _product_with_functions(scope: Scope) -> Groups:
     return product_with_functions(scope.problem, columns, scope.effort.functions)
 
 
+def _sum_with_functions(scope: Scope) -> Groups:
+    columns = scope.columns(scope.effort.function_columns)
+    return sum_with_functions(scope.problem, columns, scope.effort.functions) if scope.effort.functions else iter(())
+
+
 def _waves(scope: Scope) -> Groups:
     return waves(scope.problem, scope.columns(scope.effort.function_columns), scope.effort.functions)
 
@@ -170,6 +180,7 @@ SHAPES = (
     Shape("product with functions", Cost.DEEP, _product_with_functions),
     Shape("function beside powers", Cost.DEEP, _beside_powers),
     Shape("wave", Cost.DEEP, _waves),
+    Shape("sum with functions", Cost.DEEP, _sum_with_functions),
     Shape("quotient of polynomials", Cost.DEEP, _rationals),
     Shape("function of a formula", Cost.DEEP, _around),
     Shape("formula with a function", Cost.DEEP, _inside),

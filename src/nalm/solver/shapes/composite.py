@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 
 from nalm.solver.data.problem import Problem
-from nalm.solver.formula.algebra import ONE, Formula, Input, WeightedSum, inputs, product, total
-from nalm.solver.formula.calculus import Array, Indices, evaluate
+from nalm.solver.formula.algebra import ONE, Formula, Input, inputs, product, total
+from nalm.solver.formula.calculus import Indices, evaluate
 from nalm.solver.settings import SETTINGS
-from nalm.solver.shapes.beam import Beam
+from nalm.solver.shapes.beside import powers, supports
 from nalm.solver.shapes.combine import combinations
 from nalm.solver.shapes.linear import least_squares
 from nalm.solver.shapes.shape import Groups
@@ -85,27 +85,16 @@ def _products(problem: Problem, columns: Indices, factors: int) -> Iterator[Form
     # Differences of nearly equal inputs lose their digits, so the half of the rows with the widest gaps is used.
     sharp = probe_rows(problem.X[:, columns], max(problem.rows // 2, problem.columns + 8))
     logs, base, target = logs[sharp], base[sharp], target[sharp]
-    for support in _supports(base, logs, target, factors, max(SETTINGS.close, 3 * problem.blur)):
+    for support in supports(base, logs, target, factors, max(SETTINGS.close, 3 * problem.blur)):
         fitted = least_squares(np.column_stack([logs[:, support], base]), target)
         if np.all(np.isfinite(fitted)):
             # A root needs its tree the right way round.
             upright = [_negated(trees[i]) if np.all(values[:, i] < 0) else trees[i] for i in support]
-            yield from _powers(problem, upright, fitted)
+            yield from powers(problem, upright, fitted)
 
 
 def _negated(formula: Formula) -> Formula:
     return total([(Fraction(-1), formula)])
-
-
-def _powers(problem: Problem, trees: list[Formula], fitted: Array) -> Iterator[Formula]:
-    halves = np.round(fitted[:-1] * 2) / 2
-    if np.max(np.abs(fitted[:-1] - halves)) > 0.05 or np.max(np.abs(halves)) > 12:
-        return
-    bodies = [*trees, *(Input(i) for i in range(problem.columns))]
-    body = product((b, Fraction(float(e))) for b, e in zip(bodies, halves, strict=True) if e)
-    ratio = problem.y / evaluate(body, problem.X)
-    if np.all(np.isfinite(ratio)) and np.median(ratio) != 0:
-        yield WeightedSum(((float(np.median(ratio)), body),))
 
 
 def sum_with_trees(problem: Problem, columns: Indices, terms: int = 2) -> Groups:
@@ -121,29 +110,7 @@ def _sums(problem: Problem, columns: Indices, terms: int) -> Iterator[Formula]:
     base = np.column_stack([problem.X, np.ones(problem.rows)])
     linear: list[Formula] = [*(Input(i) for i in range(problem.columns)), ONE]
     rounded = SETTINGS.rounded * float(np.sqrt(np.mean(problem.y**2)))
-    for support in _supports(base, values, problem.y, terms, max(SETTINGS.close, 3 * problem.blur), rounded):
+    for support in supports(base, values, problem.y, terms, max(SETTINGS.close, 3 * problem.blur), rounded):
         features = [*(trees[i] for i in support), *linear]
         table, plain = np.column_stack([values[:, support], base]), np.ones(problem.rows)
         yield from combinations(features, table, problem.y, plain, problem.blur)
-
-
-def _supports(
-    base: Array, features: Array, target: Array, most: int, close: float, rounded: float = SETTINGS.rounded
-) -> Iterator[Indices]:
-    """Sets of up to `most` features that, with the base, explain the target up to what rounding did to it."""
-    basis = np.linalg.qr(base)[0]
-    with np.errstate(all="ignore"):
-        length = np.linalg.norm(features, axis=0)
-        left = features - basis @ (basis.T @ features)
-        fresh = np.linalg.norm(left, axis=0)
-        usable = np.flatnonzero(np.isfinite(fresh) & (fresh > 1e-5 * length))
-    rest = target - basis @ (basis.T @ target)
-    height = np.linalg.norm(rest)
-    if not len(usable) or not height > 0:
-        return
-    beam = Beam(left[:, usable] / fresh[usable], rest / height)
-    for size in range(1, most + 1):
-        supports, errors = beam.lengthened(size, SETTINGS.pairs_kept)
-        # Narrow ranges leave little to explain, so the bar also allows for what rounding leaves in the target.
-        bar = max(close, rounded * float(np.sqrt(len(target)) / height))
-        yield from (usable[support] for support in supports[errors < bar])

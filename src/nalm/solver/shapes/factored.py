@@ -55,6 +55,40 @@ def _quotients(problem: Problem, affine: bool) -> Iterator[Formula]:
     above, below = (np.linalg.lstsq(triangle, part, rcond=None)[0] for part in np.split(rows[-1], 2))
     for top, bottom, scale in _gauged([above, below], exponents=(1, -1)):
         yield from _assembled([top, bottom], (1, -1), scale, terms)
+    if affine:
+        yield from _with_fractions(table, terms, problem.y, weight, [above, below])
+
+
+def _with_fractions(
+    table: Array, terms: list[Formula], y: Array, weight: Array, rough: list[Array]
+) -> Iterator[Formula]:
+    """The quotient of the terms that matter, its null vector found again without the others, in simple ratios.
+
+    Any weight may be the unit of all others; the one that makes most of them fractions is taken.
+    """
+    size = np.max(np.abs(table), axis=0)
+    sides = [np.flatnonzero(np.abs(w) * size > SETTINGS.negligible_weight * np.max(np.abs(w) * size)) for w in rough]
+    design = np.hstack([table[:, sides[0]], -y[:, None] * table[:, sides[1]]]) * weight[:, None]
+    length = np.linalg.norm(design, axis=0)
+    if not (np.isfinite(length).all() and np.all(length > 0)):
+        return
+    null = np.linalg.svd(np.linalg.qr(design / length, mode="r"))[2][-1] / length
+    readings = [_ratios(null / unit) for unit in null if unit]
+    best = min(readings, key=lambda ratios: sum(isinstance(ratio, float) for ratio in ratios), default=[])
+    if best and sum(isinstance(ratio, float) for ratio in best) <= SETTINGS.real_in_sums:
+        cut = len(sides[0])
+        above, below = (
+            total((ratio, terms[int(i)]) for ratio, i in zip(ratios, side, strict=True))
+            for ratios, side in zip((best[:cut], best[cut:]), sides, strict=True)
+        )
+        yield product([(above, 1), (below, -1)])
+
+
+def _ratios(weights: Array) -> list[Number]:
+    """Every weight as a simple fraction, or as it is if none is near."""
+    near = [Fraction(float(w)).limit_denominator(SETTINGS.largest_ratio) for w in weights]
+    reach = SETTINGS.ratio_reach
+    return [n if abs(float(n) - w) <= reach * abs(w) else float(w) for n, w in zip(near, weights, strict=True)]
 
 
 def _table(problem: Problem, affine: bool) -> tuple[Array, list[Formula]]:

@@ -21,6 +21,9 @@ DEGREES = {1: 9, 2: 5, 3: 4, 4: 3}
 RATIONAL_DEGREES = {1: 6, 2: 4, 3: 2}
 """Highest degree above and below: at most 30 unknown coefficients."""
 
+SEPARATE_DEGREE = 4
+"""The same without products of inputs: 50 unknown coefficients for six inputs."""
+
 
 def polynomial(problem: Problem, columns: Indices) -> Groups:
     """Formulas `sum(c * monomial)` with all monomials up to a degree."""
@@ -45,15 +48,20 @@ def _explained(problem: Problem) -> bool:
 
 
 def rational(problem: Problem, columns: Indices) -> Groups:
-    """Formulas `polynomial / polynomial`, from a null vector."""
+    """Formulas `polynomial / polynomial`, from a null vector; for more inputs, of powers of one input each."""
     for chosen in _choices(columns, RATIONAL_DEGREES):
         for degree in range(2, RATIONAL_DEGREES[len(chosen)] + 1):
-            monomials = list(_monomials(chosen, degree))
-            if problem.rows >= SETTINGS.rows_per_coefficient * 2 * (len(monomials) + 1):
-                found = derived(problem, monomials)
-                if found is not None:
-                    for group in quotient_of_sums(found.problem, affine=True):
-                        yield found.back(group)
+            yield from _quotients(problem, list(_monomials(chosen, degree)))
+    for degree in range(2, SEPARATE_DEGREE + 1) if len(columns) > 1 else ():
+        yield from _quotients(problem, [product([(Input(int(i)), e)]) for i in columns for e in range(1, degree + 1)])
+
+
+def _quotients(problem: Problem, monomials: list[Formula]) -> Groups:
+    if problem.rows >= SETTINGS.rows_per_coefficient * 2 * (len(monomials) + 1):
+        found = derived(problem, monomials)
+        if found is not None:
+            for group in quotient_of_sums(found.problem, affine=True):
+                yield found.back(group)
 
 
 def _choices(columns: Indices, degrees: dict[int, int]) -> Iterator[list[int]]:

@@ -1,0 +1,1 @@
+"""Formulas with elementary functions, met with the arithmetic shapes."""

@@ -1,0 +1,43 @@
+"""A function around an arithmetic formula: if y = f(u), the inverse of f takes the target to u."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import product as every
+
+import numpy as np
+
+from nalm.solver.data.problem import Problem
+from nalm.solver.formula.algebra import Applied, Formula, Input
+from nalm.solver.formula.functions import Function, undone, value_of
+from nalm.solver.shapes.derived import derived
+from nalm.solver.shapes.shape import Groups
+
+Arithmetic = Callable[[Problem], Groups]
+"""The arithmetic shapes that a derived problem is searched with."""
+
+
+def around(problem: Problem, chosen: Sequence[Function], arithmetic: Arithmetic) -> Groups:
+    """Formulas `f(u)` with an arithmetic u; for the exponential u may also hold logarithms, so that powers stand beside
+    it, and for an inverse function u may hold sines and cosines of inputs."""
+    for function in chosen:
+        target = undone(function, problem.y)
+        if target is None or np.ptp(target) == 0 or not np.allclose(value_of(function, target), problem.y, rtol=1e-9):
+            continue  # no argument on the main branch gives these values
+        for columns in _columns_below(problem, function):
+            found = derived(problem, columns, target)
+            if found is not None:
+                for group in arithmetic(found.problem):
+                    yield (Applied(function, formula) for formula in found.back(group))
+
+
+def _columns_below(problem: Problem, function: Function) -> Iterator[list[Formula]]:
+    plain: list[Formula] = [Input(i) for i in range(problem.columns)]
+    yield plain
+    if function is Function.EXP:
+        positive = [i for i in range(problem.columns) if np.all(problem.X[:, i] > 0)]
+        if positive:
+            yield [*plain, *(Applied(Function.LOG, Input(i)) for i in positive)]
+    if function in (Function.ASIN, Function.ACOS, Function.ATAN):
+        for i, wave in every(range(problem.columns), (Function.SIN, Function.COS)):
+            yield [*plain[:i], *plain[i + 1 :], Applied(wave, Input(i))]

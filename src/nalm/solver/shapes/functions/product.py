@@ -1,0 +1,44 @@
+"""Powers of inputs times functions of small trees: logarithms make it a sum, of which few terms are chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+
+from nalm.solver.data.problem import Problem
+from nalm.solver.formula.algebra import Formula, Input, total
+from nalm.solver.formula.calculus import Indices, evaluate
+from nalm.solver.formula.functions import Function
+from nalm.solver.settings import SETTINGS
+from nalm.solver.shapes.beside import powers, supports
+from nalm.solver.shapes.functions.features import features, finite
+from nalm.solver.shapes.linear import least_squares
+from nalm.solver.shapes.shape import Groups
+
+
+def product_with_functions(problem: Problem, columns: Indices, chosen: Sequence[Function]) -> Groups:
+    """Formulas `c * prod(x_i ** e_i) * f(u) ** a * g(v) ** b ...` with up to three functions of small trees."""
+    yield _products_with_functions(problem, columns, chosen)
+
+
+def _products_with_functions(problem: Problem, columns: Indices, chosen: Sequence[Function]) -> Iterator[Formula]:
+    if np.any(problem.y == 0) or np.any(problem.X == 0) or problem.rows < problem.columns + 12:
+        return
+    trees = [*finite(problem, features(columns, chosen)), *_gaps(columns)]
+    with np.errstate(all="ignore"):
+        logs = np.stack([np.log(np.abs(evaluate(tree, problem.X))) for tree in trees], axis=1)
+    base = np.column_stack([np.log(np.abs(problem.X)), np.ones(problem.rows)])
+    target = np.log(np.abs(problem.y))
+    close = max(SETTINGS.close, 3 * problem.blur)
+    for support in supports(base, logs, target, SETTINGS.functions_in_product, close):
+        fitted = least_squares(np.column_stack([logs[:, support], base]), target)
+        yield from powers(problem, [trees[int(k)] for k in support], fitted)
+
+
+def _gaps(columns: Indices) -> list[Formula]:
+    """Sums and differences of two inputs, which stand beside functions of them."""
+    pairs = combinations([int(i) for i in columns], 2)
+    return [total([(Fraction(1), Input(i)), (Fraction(s), Input(j))]) for i, j in pairs for s in (1, -1)]

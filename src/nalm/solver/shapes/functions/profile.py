@@ -1,0 +1,170 @@
+"""Powers of inputs times h(k * m), m a monomial and k unknown: exp(u) - 1, cosh(u), sin(u) and others as h."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import permutations
+from itertools import product as every
+
+import numpy as np
+
+from nalm.solver.data.problem import Problem
+from nalm.solver.formula.algebra import ONE, Applied, Formula, Input, WeightedSum, product, total
+from nalm.solver.formula.calculus import Array, Indices, evaluate
+from nalm.solver.formula.functions import Function
+from nalm.solver.settings import SETTINGS
+from nalm.solver.shapes.shape import Groups
+
+
+@dataclass(frozen=True)
+class _Profile:
+    """A function of k * m that may stand beside powers: its logarithm at numbers, and as a formula."""
+
+    log: Callable[[Array], Array]
+    formula: Callable[[Formula], Formula]
+
+
+def _exp(u: Formula) -> Formula:
+    return Applied(Function.EXP, u)
+
+
+def _negative(u: Formula) -> Formula:
+    return total([(Fraction(-1), u)])
+
+
+PROFILES = (
+    _Profile(lambda a: a, _exp),
+    _Profile(lambda a: np.log(np.abs(np.expm1(a))), lambda u: total([(Fraction(1), _exp(u)), (Fraction(-1), ONE)])),
+    _Profile(lambda a: np.log(np.exp(a) + 1), lambda u: total([(Fraction(1), _exp(u)), (Fraction(1), ONE)])),
+    _Profile(
+        lambda a: np.log(2 * np.cosh(a)), lambda u: total([(Fraction(1), _exp(u)), (Fraction(1), _exp(_negative(u)))])
+    ),
+    _Profile(lambda a: np.log(np.abs(np.tanh(a))), lambda u: Applied(Function.TANH, u)),
+    _Profile(lambda a: np.log(np.abs(np.sin(a))), lambda u: Applied(Function.SIN, u)),
+    _Profile(lambda a: np.log(np.abs(np.cos(a))), lambda u: Applied(Function.COS, u)),
+    _Profile(
+        lambda a: np.log(np.abs(1 - np.cos(a))),
+        lambda u: total([(Fraction(1), ONE), (Fraction(-1), Applied(Function.COS, u))]),
+    ),
+)
+
+
+EXACT_SCALES = (1.0, 0.5, 2.0, np.pi, 2 * np.pi, 1 / (2 * np.pi))
+
+
+def beside_powers(problem: Problem, columns: Indices) -> Groups:
+    """Formulas `c * prod(x_i ** e_i) * h(k * m) ** e` with a monomial m and a function h such as exp(u) - 1."""
+    yield _products_with_profile(problem, columns)
+
+
+def _products_with_profile(problem: Problem, columns: Indices) -> Iterator[Formula]:
+    if np.any(problem.y == 0) or np.any(problem.X <= 0) or problem.rows < problem.columns + 8:
+        return
+    base = np.column_stack([np.log(problem.X), np.ones(problem.rows)])
+    basis = np.linalg.qr(base)[0]
+    target = np.log(np.abs(problem.y))
+    rest = target - basis @ (basis.T @ target)
+    height = float(np.linalg.norm(rest))
+    if not height > SETTINGS.rounded * np.sqrt(problem.rows):
+        return
+    monomials = list(_grid_monomials([int(i) for i in columns]))
+    values = np.stack([evaluate(m, problem.X) for m in monomials], axis=1)
+    found: list[tuple[float, _Profile, float, int]] = []
+    for profile in PROFILES:
+        scales = (1.0,) if profile is PROFILES[0] else EXACT_SCALES + tuple(_scale_scan(values))
+        for scale in scales:
+            with np.errstate(all="ignore"):
+                logs = profile.log(scale * values)
+            fine = np.flatnonzero(np.isfinite(logs).all(axis=0))
+            left = logs[:, fine] - basis @ (basis.T @ logs[:, fine])
+            fresh = np.linalg.norm(left, axis=0)
+            with np.errstate(all="ignore"):
+                error = 1 - np.abs(rest @ left) / (fresh * height)
+            error[~(fresh > 1e-7 * np.sqrt(problem.rows))] = np.inf
+            for k in np.argsort(error, kind="stable")[: SETTINGS.profiles_kept]:
+                if error[k] < SETTINGS.profile_close:
+                    found.append((float(error[k]), profile, scale, int(fine[k])))
+    for _, profile, scale, number in sorted(found, key=lambda f: f[0])[: 4 * SETTINGS.profiles_kept]:
+        yield from _with_profile(problem, profile, scale, monomials[number], values[:, number], base, target)
+
+
+def _scale_scan(values: Array) -> Iterator[float]:
+    """Scales at which a typical argument runs from small to a few."""
+    typical = float(np.median(np.max(np.abs(values), axis=0)))
+    yield from (float(s) / typical for s in np.geomspace(0.2, 12, 24))
+
+
+def _with_profile(
+    problem: Problem, profile: _Profile, scale: float, monomial: Formula, values: Array, base: Array, target: Array
+) -> Iterator[Formula]:
+    """The formula of a scale that is near: the scale is refined, then all exponents are fitted and rounded."""
+    scale = scale if profile is PROFILES[0] else _refined_scale(profile, scale, values, base, target)
+    logs = profile.log(scale * values)
+    fitted = np.linalg.lstsq(np.column_stack([logs, base]), target, rcond=None)[0]
+    if profile is PROFILES[0]:  # the exponential's scale and exponent are one number
+        scale, fitted = float(fitted[0]), np.concatenate([[1.0], fitted[1:]])
+    halves = np.round(fitted[:-1] * 2) / 2
+    if np.max(np.abs(fitted[:-1] - halves)) > 0.06 or halves[0] == 0:
+        return
+    nearest = next((s for s in EXACT_SCALES[:3] if abs(abs(scale) / s - 1) < 1e-4), None)
+    exact = None if nearest is None else Fraction(nearest).limit_denominator(2) * (1 if scale > 0 else -1)
+    for number in ([exact] if exact is not None else []) + [float(scale)]:
+        argument = WeightedSum(((number, monomial),)) if number != 1 else monomial
+        powers = [(Input(i), Fraction(float(e))) for i, e in enumerate(halves[1:]) if e]
+        body = product([(profile.formula(argument), Fraction(float(halves[0]))), *powers])
+        ratio = problem.y / evaluate(body, problem.X)
+        if np.all(np.isfinite(ratio)) and np.median(ratio) != 0:
+            yield WeightedSum(((float(np.median(ratio)), body),))
+
+
+def _refined_scale(profile: _Profile, scale: float, values: Array, base: Array, target: Array) -> float:
+    """The scale near `scale` that leaves the least, by golden section."""
+
+    def left(k: float) -> float:
+        with np.errstate(all="ignore"):
+            logs = profile.log(k * values)
+        return _left(np.column_stack([base, logs]), target) if np.isfinite(logs).all() else np.inf
+
+    low, high = 0.85 * scale, 1.15 * scale
+    golden = (np.sqrt(5) - 1) / 2
+    a, b = high - golden * (high - low), low + golden * (high - low)
+    left_a, left_b = left(a), left(b)
+    for _ in range(60):
+        if left_a < left_b:
+            high, b, left_b = b, a, left_a
+            a = high - golden * (high - low)
+            left_a = left(a)
+        else:
+            low, a, left_a = a, b, left_b
+            b = low + golden * (high - low)
+            left_b = left(b)
+    middle = (low + high) / 2
+    return scale if left(scale) <= left(middle) else float(middle)
+
+
+def _left(design: Array, y: Array) -> float:
+    """The share of the target that a regression leaves."""
+    if len(design) <= design.shape[1] + 2:
+        return np.inf
+    basis = np.linalg.qr(design)[0]
+    rest = y - basis @ (basis.T @ y)
+    size = float(np.linalg.norm(y - y.mean()))
+    return float(np.linalg.norm(rest)) / size if size > 0 else np.inf
+
+
+def _grid_monomials(columns: list[int]) -> Iterator[Formula]:
+    """Products with exponents -1, 0, 1 of all columns, and their squares; one sign of each, as h knows k's sign."""
+    for exponents in every((0, 1, -1), repeat=len(columns)):
+        first = next((e for e in exponents if e), 0)
+        if first:
+            factors = [(Input(i), e) for i, e in zip(columns, exponents, strict=True) if e]
+            yield product(factors)
+            yield product([(f, 2 * e) for f, e in factors])
+    for i, j in permutations(columns, 2):
+        for power in (1, 2):
+            gap = total([(Fraction(1), Input(i)), (Fraction(-1), Input(j))])
+            for k in columns:
+                if k not in (i, j) and i < j:
+                    yield product([(gap, power), (Input(k), -power)])
