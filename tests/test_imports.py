@@ -146,7 +146,7 @@ LADDERS = {
         "derived linear marquardt parity power screen",
         "approximation combine flexible shape",
         "beam factored forms products sums trees",
-        "beside monomials polynomials",
+        "beside monomials polynomials power_laws",
         "composite functions",
         "catalogue",
     ],

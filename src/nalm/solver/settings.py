@@ -236,6 +236,18 @@ class Settings:
     functional_proposals: int = 12
     """Formulas taken from each arithmetic shape of a derived problem."""
 
+    # Sums of power laws.
+    descents: int = 24
+    """Starts, side by side: with 8, one of 11 laws of the Feynman lists is missed in two runs of four."""
+    function_descents: int = 8
+    """The same for each of dozens of functions."""
+    signed_columns: int = 2
+    """Inputs of both signs that are tried in the last term, the last ones first: functions stand there."""
+    descent_rows: int = 128
+    """Rows that descents see; all rows judge."""
+    descent_steps: int = 40
+    """Steps of Levenberg-Marquardt: those that succeed take 10 to 40."""
+
     # Tree search.
     probes: int = 12
     """Rows at which trees are compared. Three sharp ones of 24 bits would do; the others stand in for blunt ones."""

@@ -22,6 +22,7 @@ from nalm.solver.shapes.functions.sum import sum_with_functions
 from nalm.solver.shapes.functions.wave import waves
 from nalm.solver.shapes.monomials import sum_of_products
 from nalm.solver.shapes.polynomials import polynomial, rational
+from nalm.solver.shapes.power_laws import power_laws_with_function, sum_of_power_laws
 from nalm.solver.shapes.products import product_of_powers
 from nalm.solver.shapes.shape import EVERY, Cost, Effort, Groups, Scope, Shape
 from nalm.solver.shapes.sums import sum_of_inputs, sum_of_powers
@@ -76,6 +77,15 @@ def _trees(leaves: int) -> Shape:
 def _sums_of_products(scope: Scope) -> Groups:
     effort = scope.effort
     return sum_of_products(scope.problem, scope.columns(effort.sum_columns), effort.sum_terms, effort.sum_width)
+
+
+def _sum_of_power_laws(scope: Scope) -> Groups:
+    return sum_of_power_laws(scope.problem, scope.columns(scope.effort.power_columns))
+
+
+def _power_laws_with_function(scope: Scope) -> Groups:
+    columns = scope.columns(scope.effort.function_columns)
+    return power_laws_with_function(scope.problem, columns, scope.effort.functions)
 
 
 def _longer_sums_of_products(scope: Scope) -> Groups:
@@ -160,18 +170,23 @@ CLOSED_FORMS = (
     Shape("quotient of sums", Cost.CLOSED_FORM, lambda scope: quotient_of_sums(scope.problem), under_noise=True),
 )
 SUM_OF_PRODUCTS = Shape("sum of products", Cost.SHALLOW, _sums_of_products, under_noise=True)
+POWER_LAWS = Shape("sum of power laws", Cost.SHALLOW, _sum_of_power_laws, under_noise=True)
 QUOTIENT_WITH_CONSTANTS = Shape("quotient of sums with constants", Cost.SHALLOW, _quotient_with_constants)
 SMALL_TREES = _trees(4)
 POLYNOMIAL = Shape("polynomial", Cost.DEEP, _polynomials)
 
-THROUGH_FUNCTIONS = (*CLOSED_FORMS, POLYNOMIAL, SUM_OF_PRODUCTS)
+RATIONAL = Shape("quotient of polynomials", Cost.DEEP, _rationals)
+WITH_FACTORS = Shape("product with factors", Cost.DEEP, _product_with_factors, under_noise=True)
+
+THROUGH_FUNCTIONS = (*CLOSED_FORMS, POLYNOMIAL, SUM_OF_PRODUCTS, POWER_LAWS)
 """What a problem seen through a function is searched with first; there are dozens of such views, so all is cheap."""
-THROUGH_FUNCTIONS_MORE = (QUOTIENT_WITH_CONSTANTS, SMALL_TREES)
+THROUGH_FUNCTIONS_MORE = (QUOTIENT_WITH_CONSTANTS, RATIONAL, SMALL_TREES, WITH_FACTORS)
 
 SHAPES = (
     *CLOSED_FORMS,
     _products_of_sums(2),
     SUM_OF_PRODUCTS,
+    POWER_LAWS,
     QUOTIENT_WITH_CONSTANTS,
     Shape("product of 2 sums with constants", Cost.SHALLOW, _product_with_constants),
     SMALL_TREES,
@@ -181,11 +196,12 @@ SHAPES = (
     Shape("function beside powers", Cost.DEEP, _beside_powers),
     Shape("wave", Cost.DEEP, _waves),
     Shape("sum with functions", Cost.DEEP, _sum_with_functions),
-    Shape("quotient of polynomials", Cost.DEEP, _rationals),
+    Shape("power laws with a function", Cost.DEEP, _power_laws_with_function),
+    RATIONAL,
     Shape("function of a formula", Cost.DEEP, _around),
     Shape("formula with a function", Cost.DEEP, _inside),
     Shape("monomial times a form", Cost.DEEP, _monomial_times_form, under_noise=True),
-    Shape("product with factors", Cost.DEEP, _product_with_factors, under_noise=True),
+    WITH_FACTORS,
     Shape("sum with trees", Cost.DEEP, _sum_with_trees, under_noise=True),
     _trees(6),
     _trees(7),

@@ -18,8 +18,8 @@ from nalm.solver.shapes.sums import sum_of_inputs
 
 DEGREES = {1: 9, 2: 5, 3: 4, 4: 3}
 """Highest degree by number of inputs: at most 56 monomials, so that a few hundred rows determine them."""
-RATIONAL_DEGREES = {1: 6, 2: 4, 3: 2}
-"""Highest degree above and below: at most 30 unknown coefficients."""
+RATIONAL_DEGREES = {1: 6, 2: 4, 3: 3}
+"""Highest degree above and below: at most 40 unknown coefficients."""
 
 SEPARATE_DEGREE = 4
 """The same without products of inputs: 50 unknown coefficients for six inputs."""

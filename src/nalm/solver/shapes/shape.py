@@ -43,6 +43,7 @@ class Effort:
         sum_columns, sum_terms, sum_width: of sums of products; the width is how many sums of each length are kept.
         long_columns, long_terms: of the longer sums of products.
         form_columns: of monomials times a form.
+        power_columns: of sums of power laws.
         composite_columns: of products with factors and sums with trees.
         tree_columns: for each number of leaves that is searched, the columns used.
         tree_budget: the most pairs of trees that one step may combine.
@@ -60,6 +61,7 @@ class Effort:
     long_columns: int = EVERY
     long_terms: int = 4
     form_columns: int = EVERY
+    power_columns: int = 8
     composite_columns: int = EVERY
     tree_columns: Mapping[int, int] = field(default_factory=lambda: dict.fromkeys((4, 5, 6, 7), EVERY))
     tree_budget: int = 2_000_000
