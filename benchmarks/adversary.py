@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-RESULTS = Path(__file__).parent / "results" / "solver_adversary.csv"
+RESULTS = Path(__file__).parents[1] / "results" / "solver-adversary.csv"
 COUNTS = ("runs", "claimed", "right", "wrong", "ambiguous", "none", "timeout", "seconds")
 FIELDS = ("seed", "effort", "family", "reserved", *COUNTS, "wrong_cases")
 RANGES = ((1.0, 2.0), (1.1, 1.2), (-1.0, 1.0), (-2.0, 2.0), (0.1, 0.2), (10.0, 20.0), (1.0, 5.0), (0.0, 10.0))

@@ -1,7 +1,7 @@
 """Our regressor, gplearn and pyoperon on laws of physics: same data, one thread.
 
     python benchmarks/regression.py --methods nalm --redundant 2 --noise 0     # adds rows to the results file
-    python benchmarks/regression.py --page                                     # writes the results page from it
+    python -m pages.build solver                                               # writes the results page from it
 
 A fit that is already in the results file is not run again, so the whole grid can be filled bit by bit. Peers stop at
 `--seconds` of processor time. A law counts as recovered when the median relative error on the range from the upper end
@@ -25,7 +25,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np
 from regression_laws import FEYNMAN, LAWS, Array, Law, sample
 
-RESULTS = Path(__file__).parent / "results" / "solver_regression.csv"
+RESULTS = Path(__file__).parents[1] / "results" / "solver-regression.csv"
 FIELDS = (
     "method set law low high redundant noise recovered claimed exact error seconds formula".split()  # noqa: SIM905
 )
@@ -142,12 +142,7 @@ def main() -> None:
     parser.add_argument("--ranges", nargs="+", type=int, default=[0, 1, 2], help="which of U[1,2), U[1.1,1.2), U[1,5)")
     parser.add_argument("--every", type=int, default=1, help="take only every n-th law")
     parser.add_argument("--seconds", type=float, default=20.0, help="processor seconds a peer gets for one fit")
-    parser.add_argument("--page", action="store_true", help="write the results page and stop")
     options = parser.parse_args()
-    if options.page:
-        from regression_page import write
-
-        return write(RESULTS)
     laws = [("29 laws", law) for law in LAWS] + [("Feynman I", law) for law in FEYNMAN]
     ranges = [RANGES[i] for i in options.ranges]
     finished = done()
@@ -164,7 +159,6 @@ def main() -> None:
             if key not in finished:
                 writer.writerow(run(method, kind, law, bounds, redundant, noise, options.seconds))
                 stream.flush()
-    return None
 
 
 if __name__ == "__main__":

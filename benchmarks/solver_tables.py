@@ -1,7 +1,7 @@
 """The published tasks solved from one batch: single units, the two-layer task, compositions, random trees, printed
 tables, refusals.
 
-    python benchmarks/solver_tables.py            # runs what is missing and writes benchmarks/results/solver_tasks.csv
+    python benchmarks/solver_tables.py            # runs what is missing and writes results/solver-tasks.csv
 
 One row for each cell: runs, exact ones, wrong claims, median processor seconds.
 """
@@ -27,7 +27,7 @@ from tests.solver.targets import KINDS, RANGES, irrational_powers, named, networ
 from tests.solver.targets import right as claim_is_right
 from tests.solver.test_laws import COMPOSITIONS, random_tree
 
-RESULTS = Path(__file__).parent / "results" / "solver_tasks.csv"
+RESULTS = Path(__file__).parents[1] / "results" / "solver-tasks.csv"
 FIELDS = ("task", "cell", "runs", "exact", "wrong", "seconds")
 SEEDS = 20
 Truth = Callable[[np.ndarray], np.ndarray]

@@ -31,7 +31,7 @@ A, B = Input(0), Input(1)
 def test_the_error_of_an_approximation_is_not_taken_for_noise(rows: int, seed: int) -> None:
     X = np.random.default_rng(seed).uniform(-1, 1, (rows, 1))
     y = np.sin(X[:, 0] ** 2) * np.cos(X[:, 0]) - 1
-    assert solve(X, y).status not in CLAIMS
+    assert solve(X, y, functions=()).status not in CLAIMS  # with functions the law itself is found
 
 
 WAVES: dict[str, Callable[[Array], Array]] = {
@@ -69,7 +69,9 @@ def test_white_errors_are_called_noise(rows: int) -> None:
 @pytest.mark.parametrize("seed", [0, 1])
 def test_terms_that_cancel_to_nothing_explain_nothing(target: Callable[[Array], Array], seed: int) -> None:
     X = np.random.default_rng(seed).uniform(10, 20, (200, 1))
-    assert solve(X, target(X[:, 0]), effort="quick").status not in CLAIMS
+    solution = solve(X, target(X[:, 0]), effort="quick")
+    far = 1.5 * X
+    assert solution.status not in CLAIMS or np.allclose(solution.predict(far) / target(far[:, 0]), 1)
 
 
 def test_rounding_of_the_inputs_explains_a_share_of_the_target_and_no_more() -> None:

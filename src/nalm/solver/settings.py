@@ -223,6 +223,8 @@ class Settings:
     """Of a product, from which on a fit is chance: none of the laws has more than 6 (Lennard-Jones has 12)."""
     profiles_kept: int = 6
     """Monomials for each function and scale that are worth a fit."""
+    scanned_rows: int = 96
+    """Rows that scan the scales of functions beside powers; all rows fit what is near."""
     profile_close: float = 0.05
     """One minus the correlation, above which a scale is not near; the scan's steps leave up to 0.02."""
     wave_points: int = 12
@@ -233,6 +235,8 @@ class Settings:
     """Share of the target left at the best scanned scale, above which no wave is there."""
     wave_phase: float = 1e-3
     """Radians from a quarter turn, within which a phase is taken for one."""
+    turned_columns: int = 3
+    """Inputs whose sine or cosine is tried below an inverse function, the most important first: six searches."""
     functional_proposals: int = 12
     """Formulas taken from each arithmetic shape of a derived problem."""
 

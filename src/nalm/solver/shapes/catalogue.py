@@ -133,7 +133,8 @@ def _rationals(scope: Scope) -> Groups:
 
 
 def _around(scope: Scope) -> Groups:
-    return around(scope.problem, scope.effort.functions, _first_of((*THROUGH_FUNCTIONS, *THROUGH_FUNCTIONS_MORE)))
+    columns = scope.columns(scope.effort.function_columns)
+    return around(scope.problem, columns, scope.effort.functions, _first_of((*THROUGH_FUNCTIONS, *BELOW_FUNCTIONS)))
 
 
 def _inside(scope: Scope) -> Groups:
@@ -178,9 +179,12 @@ POLYNOMIAL = Shape("polynomial", Cost.DEEP, _polynomials)
 RATIONAL = Shape("quotient of polynomials", Cost.DEEP, _rationals)
 WITH_FACTORS = Shape("product with factors", Cost.DEEP, _product_with_factors, under_noise=True)
 
-THROUGH_FUNCTIONS = (*CLOSED_FORMS, POLYNOMIAL, SUM_OF_PRODUCTS, POWER_LAWS)
+THROUGH_FUNCTIONS = (*CLOSED_FORMS, POLYNOMIAL, SUM_OF_PRODUCTS)
 """What a problem seen through a function is searched with first; there are dozens of such views, so all is cheap."""
 THROUGH_FUNCTIONS_MORE = (QUOTIENT_WITH_CONSTANTS, RATIONAL, SMALL_TREES, WITH_FACTORS)
+
+BELOW_FUNCTIONS = (QUOTIENT_WITH_CONSTANTS, RATIONAL, SMALL_TREES)
+"""What the argument of a function around the whole formula is searched with besides."""
 
 SHAPES = (
     *CLOSED_FORMS,

@@ -9,7 +9,9 @@ import numpy as np
 
 from nalm.solver.data.problem import Problem
 from nalm.solver.formula.algebra import Applied, Formula, Input
+from nalm.solver.formula.calculus import Indices
 from nalm.solver.formula.functions import Function, undone, value_of
+from nalm.solver.settings import SETTINGS
 from nalm.solver.shapes.derived import derived
 from nalm.solver.shapes.shape import Groups
 
@@ -17,21 +19,21 @@ Arithmetic = Callable[[Problem], Groups]
 """The arithmetic shapes that a derived problem is searched with."""
 
 
-def around(problem: Problem, chosen: Sequence[Function], arithmetic: Arithmetic) -> Groups:
+def around(problem: Problem, columns: Indices, chosen: Sequence[Function], arithmetic: Arithmetic) -> Groups:
     """Formulas `f(u)` with an arithmetic u; for the exponential u may also hold logarithms, so that powers stand beside
-    it, and for an inverse function u may hold sines and cosines of inputs."""
+    it, and for an inverse function u may hold the sine or cosine of one of the columns."""
     for function in chosen:
         target = undone(function, problem.y)
         if target is None or np.ptp(target) == 0 or not np.allclose(value_of(function, target), problem.y, rtol=1e-9):
             continue  # no argument on the main branch gives these values
-        for columns in _columns_below(problem, function):
-            found = derived(problem, columns, target)
+        for below in _columns_below(problem, columns[: SETTINGS.turned_columns], function):
+            found = derived(problem, below, target)
             if found is not None:
                 for group in arithmetic(found.problem):
                     yield (Applied(function, formula) for formula in found.back(group))
 
 
-def _columns_below(problem: Problem, function: Function) -> Iterator[list[Formula]]:
+def _columns_below(problem: Problem, turned: Indices, function: Function) -> Iterator[list[Formula]]:
     plain: list[Formula] = [Input(i) for i in range(problem.columns)]
     yield plain
     if function is Function.EXP:
@@ -39,5 +41,5 @@ def _columns_below(problem: Problem, function: Function) -> Iterator[list[Formul
         if positive:
             yield [*plain, *(Applied(Function.LOG, Input(i)) for i in positive)]
     if function in (Function.ASIN, Function.ACOS, Function.ATAN):
-        for i, wave in every(range(problem.columns), (Function.SIN, Function.COS)):
+        for i, wave in every((int(c) for c in turned), (Function.SIN, Function.COS)):
             yield [*plain[:i], *plain[i + 1 :], Applied(wave, Input(i))]

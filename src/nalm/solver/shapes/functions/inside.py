@@ -26,8 +26,9 @@ def inside(
     All promising functions are searched with the cheap shapes before any is searched with more.
     """
     telling = _most_telling(problem, finite(problem, features(columns, chosen)))
-    for arithmetic, views in ((cheap, (_others, _every, _roots)), (more, (_others,))):
-        for feature, view in every(telling, views):
+    first = telling[: SETTINGS.telling_features]
+    for arithmetic, views, promising in ((cheap, (_others, _every, _roots), telling), (more, (_others,), first)):
+        for feature, view in every(promising, views):
             found = derived(problem, [*view(problem, inputs(feature)), feature])
             if found is not None:
                 for group in arithmetic(found.problem):

@@ -28,6 +28,8 @@ def _products_with_functions(problem: Problem, columns: Indices, chosen: Sequenc
     if np.any(problem.y == 0) or np.any(problem.X == 0) or problem.rows < problem.columns + 12:
         return
     trees = [*finite(problem, features(columns, chosen)), *_gaps(columns)]
+    if not trees:
+        return
     with np.errstate(all="ignore"):
         logs = np.stack([np.log(np.abs(evaluate(tree, problem.X))) for tree in trees], axis=1)
     base = np.column_stack([np.log(np.abs(problem.X)), np.ones(problem.rows)])

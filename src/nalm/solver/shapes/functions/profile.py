@@ -62,15 +62,15 @@ def beside_powers(problem: Problem, columns: Indices) -> Groups:
 def _products_with_profile(problem: Problem, columns: Indices) -> Iterator[Formula]:
     if np.any(problem.y == 0) or np.any(problem.X <= 0) or problem.rows < problem.columns + 8:
         return
-    base = np.column_stack([np.log(problem.X), np.ones(problem.rows)])
+    some = problem.of_rows(slice(0, max(SETTINGS.scanned_rows, 4 * problem.columns)))
+    base, target = _logarithms(some)
     basis = np.linalg.qr(base)[0]
-    target = np.log(np.abs(problem.y))
     rest = target - basis @ (basis.T @ target)
     height = float(np.linalg.norm(rest))
-    if not height > SETTINGS.rounded * np.sqrt(problem.rows):
+    if not height > SETTINGS.rounded * np.sqrt(some.rows):
         return
     monomials = list(_grid_monomials([int(i) for i in columns]))
-    values = np.stack([evaluate(m, problem.X) for m in monomials], axis=1)
+    values = np.stack([evaluate(m, some.X) for m in monomials], axis=1)
     found: list[tuple[float, _Profile, float, int]] = []
     for profile in PROFILES:
         scales = (1.0,) if profile is PROFILES[0] else EXACT_SCALES + tuple(_scale_scan(values))
@@ -82,12 +82,17 @@ def _products_with_profile(problem: Problem, columns: Indices) -> Iterator[Formu
             fresh = np.linalg.norm(left, axis=0)
             with np.errstate(all="ignore"):
                 error = 1 - np.abs(rest @ left) / (fresh * height)
-            error[~(fresh > 1e-7 * np.sqrt(problem.rows))] = np.inf
+            error[~(fresh > 1e-7 * np.sqrt(some.rows))] = np.inf
             for k in np.argsort(error, kind="stable")[: SETTINGS.profiles_kept]:
                 if error[k] < SETTINGS.profile_close:
                     found.append((float(error[k]), profile, scale, int(fine[k])))
     for _, profile, scale, number in sorted(found, key=lambda f: f[0])[: 4 * SETTINGS.profiles_kept]:
-        yield from _with_profile(problem, profile, scale, monomials[number], values[:, number], base, target)
+        yield from _with_profile(problem, profile, scale, monomials[number])
+
+
+def _logarithms(problem: Problem) -> tuple[Array, Array]:
+    """Of the inputs, with a column of ones, and of the target."""
+    return np.column_stack([np.log(problem.X), np.ones(problem.rows)]), np.log(np.abs(problem.y))
 
 
 def _scale_scan(values: Array) -> Iterator[float]:
@@ -96,17 +101,17 @@ def _scale_scan(values: Array) -> Iterator[float]:
     yield from (float(s) / typical for s in np.geomspace(0.2, 12, 24))
 
 
-def _with_profile(
-    problem: Problem, profile: _Profile, scale: float, monomial: Formula, values: Array, base: Array, target: Array
-) -> Iterator[Formula]:
+def _with_profile(problem: Problem, profile: _Profile, scale: float, monomial: Formula) -> Iterator[Formula]:
     """The formula of a scale that is near: the scale is refined, then all exponents are fitted and rounded."""
+    base, target = _logarithms(problem)
+    values = evaluate(monomial, problem.X)
     scale = scale if profile is PROFILES[0] else _refined_scale(profile, scale, values, base, target)
     logs = profile.log(scale * values)
     fitted = np.linalg.lstsq(np.column_stack([logs, base]), target, rcond=None)[0]
     if profile is PROFILES[0]:  # the exponential's scale and exponent are one number
         scale, fitted = float(fitted[0]), np.concatenate([[1.0], fitted[1:]])
     halves = np.round(fitted[:-1] * 2) / 2
-    if np.max(np.abs(fitted[:-1] - halves)) > 0.06 or halves[0] == 0:
+    if np.max(np.abs(fitted[:-1] - halves)) > SETTINGS.nearly_half or halves[0] == 0:
         return
     nearest = next((s for s in EXACT_SCALES[:3] if abs(abs(scale) / s - 1) < 1e-4), None)
     exact = None if nearest is None else Fraction(nearest).limit_denominator(2) * (1 if scale > 0 else -1)
