@@ -14,7 +14,7 @@ from nalm.solver.formula.calculus import evaluate
 Truth = Callable[..., np.ndarray]
 CASES: dict[str, list[tuple[tuple[float, float], int, Truth]]] = {
     "sum of power laws": [
-        ((1, 3), 5, lambda m, e, u, l, r: np.sqrt(2 / m * (9 * e - u - l**2 / (2 * m * r**2)))),
+        ((1, 3), 5, lambda m, e, u, k, r: np.sqrt(2 / m * (9 * e - u - k**2 / (2 * m * r**2)))),
         ((1, 5), 6, lambda m, w, p, y, x, a: (p**2 + m**2 * w**2 * x**2 * (1 + a * x / y)) / (2 * m)),
         ((1, 3), 7, lambda e, k, m, z, q, s, c: np.sqrt(1 + 2 * e**2 * c * k**2 / (m * (z * s * q**2) ** 2))),
     ],
