@@ -110,10 +110,12 @@ def adversary() -> str:
 
 
 def laws() -> str:
+    """Every method on the laws of physics, by noise and redundant inputs."""
     return _law_table(_rows("regression"), ("set", "noise", "method", "redundant"))
 
 
 def laws_by_range() -> str:
+    """Ours on the laws of physics, by range."""
     ranged = [
         row | {"range": f"U[{float(row['low']):g},{float(row['high']):g})"}
         for row in _rows("regression")

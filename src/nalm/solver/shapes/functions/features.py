@@ -22,6 +22,7 @@ INSIDE = (Function.SIN, Function.COS, Function.EXP, Function.LOG, Function.TANH,
 
 
 def features(columns: Indices, chosen: Sequence[Function]) -> Iterator[Formula]:
+    """The chosen functions of small trees over some columns; rarer functions of the columns only."""
     for function in chosen:
         for argument in _arguments([int(i) for i in columns]):
             if function in INSIDE or isinstance(argument, Input):
