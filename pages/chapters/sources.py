@@ -20,6 +20,7 @@ SOURCES = {
     "division": "Mistry et al. 2022 (division)",
     "NAU/NMU": "Madsen and Johansen 2020 (NAU and NMU)",
     "first lessons": "the student project of the first lessons",
+    "Hill Space": "DuJardin 2025 (Hill Space)",
 }
 PAGE = "page:"  # what no study trains stands on a page of its own
 

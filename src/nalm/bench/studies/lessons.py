@@ -82,8 +82,8 @@ WORDS: dict[Name, str] = {
     "alternating": "difference",
     "product": "product",
     "quotient": "quotient",
-    "root": "root",
-    "square": "square",
+    "first root": "root",
+    "first square": "square",
 }
 NALU_RIGHT = {
     2: {"sum": 0.998, "difference": 0.873, "product": 0.923, "quotient": 0.986, "root": 0.991, "square": 0.916},
@@ -126,7 +126,7 @@ OPERANDS = Study(
         "Trained on (20,40), tested on (0,60), smooth L1, RMSprop with decay 0.9; solved: every answer is right.",
         TOLERANCE,
         "Ours: rate 1e-2, 10,000 steps of 128. Redrawn: weights are drawn anew every 2,000 steps without progress.",
-        "Root and square are those of the sum of both operands.",
+        "Root and square are those of the first of two operands. A NALU's weights end at 1, so that it cannot square.",
     ),
 )
 

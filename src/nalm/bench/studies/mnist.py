@@ -101,7 +101,7 @@ class SequenceStudy(ImageStudy):
 
     quick_epochs: int = 2
     quick_batch: int = 64
-    often: int = 100  # the best evaluation counts, so there are many
+    often: int = 50  # the best evaluation counts, so there are many
 
     def solved(self, record: Mapping[str, Any], column: str, records: Iterable[Mapping[str, Any]]) -> bool:
         """Whether the error at this length is below the threshold that the reference runs set."""
@@ -437,7 +437,7 @@ SMALL = (
     small(DIVISION, epochs=4, seeds=3),
     small(COMPARE, epochs=4, seeds=2),
     small(COLOUR, epochs=20, seeds=1),
-    small(SEQUENCE, epochs=3, seeds=3),
+    small(SEQUENCE, epochs=2, seeds=3),
     small(SUM, epochs=2, seeds=2),
 )
 STUDIES: tuple[Study, ...] = (*PUBLISHED_SCALE, *SMALL)
