@@ -95,12 +95,12 @@ def _every_distribution(rows: list[Row]) -> str:
 
 
 def _two_layer(rows: list[Row]) -> str:
-    """Products of two sums."""
+    """Products of two sums; a dash stands for what was not run."""
     lines = []
     for name, published in PUBLISHED_STACK.items():
-        by = {r["hidden"]: r for r in rows if r["data"] == name}
-        steps = f"{by[2]['median_step']:g} / {by[2]['last_step']}"
-        lines.append([name, share([by[2]]), by[2]["on_grid"], steps, published, of([by[10]])])
+        two, ten = ([r for r in rows if r["data"] == name and r["hidden"] == hidden] for hidden in (2, 10))
+        found = [(share([r]), r["on_grid"], f"{r['median_step']:g} / {r['last_step']}") for r in two]
+        lines.append([name, *(found[0] if found else ("-", "-", "-")), published, of(ten)])
     head = ["inputs", "solved, 2 hidden", "on the grid", "median / last step", "published NMU / sNMU (5 million steps)"]
     return table([*head, "10 hidden"], lines)
 
