@@ -7,6 +7,8 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 
 def plain(value: Any) -> Any:
     """Dataclasses as nested dictionaries of plain values, with their class names.
@@ -25,6 +27,8 @@ def plain(value: Any) -> Any:
         return {str(k): plain(v) for k, v in value.items()}
     if isinstance(value, (list, tuple)):
         return [plain(v) for v in value]
+    if isinstance(value, np.generic):  # numpy's numbers are numbers like any other
+        return plain(value.item())
     if isinstance(value, float) and value.is_integer():
         return int(value)  # 1 and 1.0 are the same number, so they name the same run
     return value

@@ -69,7 +69,7 @@ class Layer:
 
     def content(self) -> dict[str, Any]:
         """What the run's id depends on; a file of your own enters with its text, so an edited unit is a new run."""
-        content = {"unit": self.unit, "sizes": [self.inputs, self.outputs], "options": dict(self.options)}
+        content = {"unit": self.unit, "sizes": [int(self.inputs), int(self.outputs)], "options": dict(self.options)}
         if ":" in self.unit:
             path, _, name = self.unit.rpartition(":")
             content |= {"unit": name, "text": hashlib.sha256(Path(path).read_bytes()).hexdigest()}
@@ -183,11 +183,11 @@ class Run:
     @property
     def json(self) -> str:
         """The exact run as canonical JSON."""
-        return json.dumps({**self._content(), "seed": self.seed}, **_CANONICAL)
+        return json.dumps({**self._content(), "seed": int(self.seed)}, **_CANONICAL)
 
     def _content(self) -> dict[str, Any]:
         content = {"model": self.model.content(), "task": plain(self.task), "recipe": self.method.content()}
-        return content | {"every": self.every, **({"retire": True} if self.retire else {})}
+        return content | {"every": int(self.every), **({"retire": True} if self.retire else {})}
 
     @property
     def structure(self) -> tuple[object, ...]:

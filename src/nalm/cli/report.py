@@ -36,7 +36,7 @@ def report(
     others = [study for study in quick if any(r["id"] not in known for r in records)]
     page = report_page([*full, *others], records, ", ".join(str(source) for source in sources))
     write_file(output, lambda path: path.write_text(page, encoding="utf-8"), force, (".html",), sources)
-    out.say(f"{output} written ({len(page) / 1e6:.1f} MB). Open it in a browser.")
+    out.say(f"{output} written ({len(page) / 1e3:,.0f} kB). Open it in a browser.")
 
 
 def _with_curves(source: Path) -> list[dict[str, Any]]:

@@ -183,7 +183,7 @@ class Fold(Unit):
         super().__init__(1, 1, cell.runs)
         self.in_features = 0  # any length
         self.cell = cell
-        self.start = start
+        self.start = float(start)
         self.every_step = every_step
 
     def compute(self, x: Tensor) -> Tensor:
