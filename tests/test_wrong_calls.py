@@ -11,6 +11,9 @@ import torch
 from hypothesis import seed
 
 import nalm
+from nalm.bench import Run, Solve, single
+from nalm.bench.studies import find_study
+from nalm.bench.tasks.arithmetic import RANGES, SingleModule
 from nalm.core.arguments import Count, NotNegative, Seed, WrongArgument, checks_arguments, need_of
 from tests.wrong_calls import many
 
@@ -83,3 +86,15 @@ def test_inputs_of_another_type_or_place_than_the_weights(inputs: torch.Tensor, 
 def test_mixed_precision_converts_inputs_itself() -> None:
     with torch.autocast("cpu", dtype=torch.bfloat16):
         assert nalm.NAU(2, 1)(torch.ones(3, 2, dtype=torch.bfloat16)).shape == (3, 1)
+
+
+def test_one_name_stands_for_a_list_of_one() -> None:
+    study = find_study("single-module/mul").only("NMU", "U[1,2)")
+    assert (study.rows, study.columns) == (["NMU"], ["U[1,2)"])
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    assert nalm.NMU(np.int64(2), np.int32(1), runs=np.array([3])).runs == (3,)
+    task = SingleModule(*RANGES["U[1,2)"])
+    plain = Run(single("NMU", 2), task, Solve(samples=16), seed=3)
+    assert Run(single("NMU", np.int64(2)), task, Solve(samples=np.int64(16)), seed=np.int64(3)).id == plain.id

@@ -212,12 +212,15 @@ class Study:
     def only(self, rows: Sequence[str] = (), columns: Sequence[str] = ()) -> Study:
         """Some rows and columns; a row that is a file reference (`my_file.py:MyUnit`) is added as a new one."""
         study, chosen = self, []
-        for name in rows:
+        for name in [rows] if isinstance(rows, str) else rows:
             if ":" in name:
                 study = study._with_unit(name)
             chosen.append(study.row_called(name))
         ranges = {_loose(column): column for column in study.columns}
-        kept = [_pick(column, ranges, f"range in {self.name}") for column in columns]
+        kept = [
+            _pick(column, ranges, f"range in {self.name}")
+            for column in ([columns] if isinstance(columns, str) else columns)
+        ]
         cells = [c for c in study.cells if (not chosen or c.row in chosen) and (not kept or c.column in kept)]
         return replace(study, cells=tuple(cells))
 

@@ -149,7 +149,7 @@ class Weighted(nn.Module):
         """A copy whose weights lie on their grid; only those nearer than `within` are moved."""
         twin = copy.deepcopy(self)
         for unit, weight in twin._declarations():
-            weight.snap_(unit, within)
+            weight.snap_(unit, float(within))
         return twin
 
     @final
