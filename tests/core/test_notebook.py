@@ -80,6 +80,13 @@ def test_a_unit_without_a_formula_to_show_says_why(unit: nalm.Unit, reason: str)
 
 def test_many_weights_are_told_by_their_shape() -> None:
     assert "<td>1 x 100</td>" in nalm.NMU(100, 1, seed=0)._repr_html_()
+    assert "<td>1 x 17</td>" in nalm.NMU(17, 1, seed=0)._repr_html_()
+    assert "<td>1 x 16</td>" not in nalm.NMU(16, 1, seed=0)._repr_html_()
+
+
+def test_a_formula_of_more_than_twelve_inputs_is_not_typeset() -> None:
+    assert "<math" in nalm.NMU(12, 1, seed=0)._repr_html_()
+    assert "<math" not in nalm.NMU(13, 1, seed=0)._repr_html_()
 
 
 def test_an_expression_is_shortened_to_be_looked_at_and_whole_numbers_stay() -> None:

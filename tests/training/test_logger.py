@@ -108,6 +108,11 @@ def test_a_file_is_not_replaced_and_can_be_gone_on_with(tmp_path: Path) -> None:
     assert len(lines(path)) == 2
 
 
+def test_append_begins_a_file_that_is_not_there_yet(tmp_path: Path) -> None:
+    nalm.UnitLogger(product_of_sums(), tmp_path / "new.csv", append=True)(0)
+    assert [line["step"] for line in lines(tmp_path / "new.csv")] == ["0"]
+
+
 def test_what_has_no_formula_leaves_the_cell_empty(tmp_path: Path) -> None:
     for number, unit in enumerate((nalm.NMU(2, 1, runs=(3,)), nalm.NMU(13, 1), put(nalm.NMU(1, 1), W=[float("nan")]))):
         assert nalm.UnitLogger(unit, tmp_path / f"{number}.csv").standing()["formula"] == ""
