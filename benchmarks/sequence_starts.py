@@ -22,9 +22,10 @@ SEEDS = 8
 SHOWN = 300  # images
 
 
-def main(steps: int = 75, data: str = "mnist") -> None:
+def main(count: str = "75", data: str = "mnist") -> None:
     """Print, for each seed, the mean reading before and after so many steps."""
     torch.set_num_threads(1)
+    steps = int(count)
     study = find_study("mnist/sequence").of_data(data)
     cell = next(c for c in study.cells if c.row == REFERENCE)
     for seed in range(SEEDS):
@@ -32,12 +33,12 @@ def main(steps: int = 75, data: str = "mnist") -> None:
         assert isinstance(training.problem, SequenceProblem)
         images = normalised(training.problem.test.pixels[:SHOWN])
         readings = []
-        for count in (0, steps):
-            training.advance(count)
+        for more in (0, steps):
+            training.advance(more)
             with torch.inference_mode():
                 readings.append(float(training.network.eval().read(images).mean()))
         print(f"seed {seed}: {readings[0]:+.3f}, after {steps} steps {readings[1]:+.2f}", flush=True)
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:2]), *sys.argv[2:3])
+    main(*sys.argv[1:])
