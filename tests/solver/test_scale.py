@@ -15,6 +15,10 @@ from nalm.solver.verdict.candidate import Finding
 from nalm.solver.verdict.everywhere import everywhere
 from nalm.solver.verdict.judge import judge
 
+# A limit of time raises wherever Python happens to be, also in a callback of garbage that earlier tests have left: there
+# it is ignored with a warning, and raised again a moment later.
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+
 
 def table(rows, columns=3, seed=0):
     return np.random.default_rng(seed).uniform(1, 2, (rows, columns))

@@ -164,7 +164,7 @@ def test_evaluation_never_changes_training(unit, recipe):
 
 
 def test_two_waiting_penalties_wake_each_at_its_own_error():
-    waits = {"saturate": Late(0.05, after=-1, error=1e9), "to_grid": Late(1.0, after=-1, error=0.0)}
+    waits = {"saturate": Late(0.05, after=0, error=1e9), "to_grid": Late(1.0, after=0, error=0.0)}
     both = run("INALU", recipe=Recipe(penalties=waits, steps=20), every=10)
     only = run("INALU", recipe=Recipe(penalties={"saturate": waits["saturate"]}, steps=20), every=10)
     neither = run("INALU", recipe=Recipe(steps=20), every=10)

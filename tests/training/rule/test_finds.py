@@ -173,7 +173,8 @@ def test_label_noise_on_data_through_zero(unit: str) -> None:
         generator = torch.Generator().manual_seed(step)
         x = 4 * torch.rand(128, 4, generator=generator) - 2
         target = x[:, :1] * x[:, 2:3] ** power
-        return x, target + 0.3 * target.std() * torch.randn(128, 1, generator=generator)
+        # the deviation of a quotient through zero is that of its few largest values, so the median is the measure
+        return x, target + 0.3 * target.abs().median() * torch.randn(128, 1, generator=generator)
 
     train(model, draw, 60)
     assert model.W.tolist() == [[1, 0, power, 0]]

@@ -62,7 +62,7 @@ def _on_front(finding: Finding, entries: Sequence[Entry], weights: Array) -> Fin
     mean = np.average(problem.y, weights=weights)
     spread = float(np.average((problem.y - mean) ** 2, weights=weights)) * _optimism(problem.rows, 1)
     alone = min(float(np.average(front[0].squares, weights=weights)), spread)
-    worth = 1 - float(np.average(chosen.squares, weights=weights)) / alone
+    worth = 1 - float(np.average(chosen.squares, weights=weights)) / alone if alone > 0 else 0.0
     if chosen is front[0] or worth < SETTINGS.least_explained:
         return finding
     verdicts = {entry.formula: _verdict(problem, entry, weights) for entry in front}

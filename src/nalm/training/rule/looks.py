@@ -22,7 +22,7 @@ class Looks:
     ...         looks.looked(step, changed=step == 2)
     ...         made.append(step)
     >>> made[:12], len(made)
-    ([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14], 26)
+    ([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14], 25)
     """
 
     spacing: int
