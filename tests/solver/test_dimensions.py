@@ -12,7 +12,7 @@ from nalm.solver.formula.functions import Function
 
 pytest.importorskip("pint")
 
-# A limit of time raises wherever Python happens to be, also in a callback of garbage that earlier tests have left: there
+# A limit of time raises wherever Python happens to be, also in a callback of garbage that earlier tests left: there
 # it is ignored with a warning, and raised again a moment later.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 

@@ -228,7 +228,7 @@ def test_the_rest_of_a_network_may_be_anything_that_is_fixed() -> None:
 def test_what_cannot_work_is_said() -> None:
     with pytest.raises(ValueError, match="contains no FormulaLayer"):
         nalm.FormulaLearner(nalm.NMU(2, 1))
-    with pytest.raises(TypeError, match="model is .*it needs a Module"):
+    with pytest.raises(TypeError, match=r"model is \[\]; it needs a Module"):
         nalm.FormulaLearner([])  # type: ignore[arg-type]
     layer = nalm.FormulaLayer(2, 1)
     learner = nalm.FormulaLearner(layer)
