@@ -89,7 +89,7 @@ def main() -> None:
 
 def _block(part: dict[str, Any]) -> str:
     rows = ",\n  ".join(json.dumps(row) for row in part["rows"])
-    return f'{{"seconds": {part["seconds"]}, "rows": [\n  {rows}]}}'
+    return f'{{"seconds": {json.dumps(part["seconds"])}, "rows": [\n  {rows}]}}'
 
 
 if __name__ == "__main__":

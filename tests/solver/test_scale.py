@@ -156,3 +156,10 @@ def test_wrong_rows_outside_the_sample_are_named_too():
     named = ", ".join(map(str, wrong[:8]))
     assert f"10 of 5000 rows contradict the formula: {named} ..." in solution.evidence.notes
     assert str(solution.expression) == "x0*x1/x2"
+
+
+@pytest.mark.parametrize("columns", [1, 2, 3])
+def test_two_rows_repeated_are_answered_and_nothing_is_claimed(columns):
+    rng = np.random.default_rng(columns)
+    X, y = np.repeat(rng.uniform(1, 2, (2, columns)), 12, 0), np.repeat(rng.uniform(1, 2, 2), 12)
+    assert solve(X, y).status not in (Status.EXACT, Status.REAL)

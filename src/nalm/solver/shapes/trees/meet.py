@@ -50,6 +50,8 @@ class Side:
         """The trees whose values, seen through `view`, are sharp enough to be compared."""
         numbers = np.arange(len(values)) if rows is None else rows
         seen, bound = view(values[numbers], errors[numbers])
+        if not seen.shape[1]:  # so few rows differ that the view uses all of them up: nothing is left to compare
+            return cls(seen[:0], bound[:0], numbers[:0])
         with np.errstate(all="ignore"):
             sharp = np.all(bound < 1e-3 * np.max(np.abs(seen), axis=1, keepdims=True), axis=1)
             sound = np.isfinite(seen).all(axis=1) & sharp & (bound[:, 0] < 1e-3 * np.abs(seen[:, 0]))
