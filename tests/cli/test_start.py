@@ -70,7 +70,7 @@ def test_control_c_is_quiet_at_any_moment(seconds: float, tmp_path: Path) -> Non
         time.sleep(0.3)
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=60)
-    assert process.returncode in (130, 0)
+    assert process.returncode in (130, 0, -signal.SIGINT)  # the last as Python ends, which a shell calls 130, too
     assert "Traceback" not in errors
     assert "KeyboardInterrupt" not in errors
 
