@@ -14,7 +14,7 @@ from functools import partial
 import numpy as np
 import torch
 
-from nalm.native.examples import CLOCK, Case, case, clock_table, copied, gradient_errors
+from nalm.native.examples import CLOCK, Example, case, clock_table, copied, gradient_errors
 
 NAMES = [f"{unit} {n}" for n in (2, 10) for unit in ("NMU", "NAU", "sNMU", "RealNPU", "NALU", "NMRU")]
 TRIALS, TRIAL_SECONDS = 8, 0.1
@@ -26,7 +26,7 @@ def cpu_seconds(work: Callable[[], object]) -> float:
     return time.process_time() - start
 
 
-def rate(c: Case) -> tuple[float, float]:
+def rate(c: Example) -> tuple[float, float]:
     """Million run-steps per second, and the CPU seconds of the compilation, trace included."""
     state, consts, seeds = c.arrays(25)
     kernels = []
@@ -43,7 +43,7 @@ def rate(c: Case) -> tuple[float, float]:
     return best, build
 
 
-def evaluation(c: Case, samples: int = 10_000) -> float:
+def evaluation(c: Example, samples: int = 10_000) -> float:
     """Microseconds per run of an evaluation on inputs that all 225 runs share."""
     state, consts, seeds = c.arrays(25)
     parameters = {n: state[n] for n in c.shapes}

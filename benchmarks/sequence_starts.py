@@ -15,7 +15,7 @@ import torch
 from nalm.bench.studies import find_study
 from nalm.bench.studies.mnist import REFERENCE
 from nalm.bench.vision.digits import normalised
-from nalm.bench.vision.sequence_task import SequenceProblem
+from nalm.bench.vision.sequence_task import LoadedSequences
 from nalm.bench.vision.training import Training
 
 SEEDS = 8
@@ -30,8 +30,8 @@ def main(count: str = "75", data: str = "mnist") -> None:
     cell = next(c for c in study.cells if c.row == REFERENCE)
     for seed in range(SEEDS):
         training = Training(cell.run(seed))
-        assert isinstance(training.problem, SequenceProblem)
-        images = normalised(training.problem.test.pixels[:SHOWN])
+        assert isinstance(training.loaded, LoadedSequences)
+        images = normalised(training.loaded.test.pixels[:SHOWN])
         readings = []
         for more in (0, steps):
             training.advance(more)

@@ -6,18 +6,18 @@ import time
 
 from nalm.bench.engine.cohort import Cohort
 from nalm.bench.engine.descent import choose
+from nalm.bench.engine.descent_step import DescentStep
 from nalm.bench.engine.options import Options
-from nalm.bench.engine.program import Program
-from nalm.bench.speed import Case, cases
+from nalm.bench.speed import TimedCohort, cases
 
 SECONDS = 1.0
 TRIALS = 4
 SHOWN = (("NMU", 2), ("NMU", 10), ("RealNPU", 2), ("NAU-NMU", 100))
 
 
-def seconds(case: Case, threads: int, steps: int) -> float:
+def seconds(case: TimedCohort, threads: int, steps: int) -> float:
     """Wall time of some steps of the whole cohort, best of a few trials."""
-    cohort = Cohort(case.runs(), Program)
+    cohort = Cohort(case.runs(), DescentStep)
     backend = choose(cohort, Options(engine="native", threads=threads))
     times = []
     for _ in range(TRIALS):

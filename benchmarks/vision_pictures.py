@@ -17,7 +17,7 @@ import torch
 from nalm.bench.show.drawings import draw_views
 from nalm.bench.show.figures import save
 from nalm.bench.studies import find_study
-from nalm.bench.vision.colour_task import ColourProblem
+from nalm.bench.vision.colour_task import LoadedColours
 from nalm.bench.vision.distortion import distorted
 from nalm.bench.vision.networks import ColourNetwork
 from nalm.bench.vision.training import Training
@@ -35,9 +35,9 @@ def main(steps: int = STEPS) -> None:
     training = Training(replace(run, method=run.method.scaled(steps)))
     training.advance(steps)
     measured = training.measured()
-    network, problem = training.network, training.problem
+    network, problem = training.network, training.loaded
     assert isinstance(network, ColourNetwork)
-    assert isinstance(problem, ColourProblem)
+    assert isinstance(problem, LoadedColours)
     part = problem.test.first(SHOWN)
     images = distorted(part.images.pixels[part.index], torch.Generator().manual_seed(1))
     with torch.no_grad():

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from nalm.bench.results.store import read_table
-from nalm.bench.results.summary import Entry, summarise
+from nalm.bench.results.summary import CellSummary, summarise
 from nalm.bench.studies import find_study
 from nalm.bench.study import Study
 
@@ -23,7 +23,7 @@ def rows_of(chapter: str) -> list[dict[str, Any]]:
     return read_table(RESULTS / f"{chapter}.csv.gz")
 
 
-def entries_of(name: str) -> tuple[Study, list[Entry]]:
+def entries_of(name: str) -> tuple[Study, list[CellSummary]]:
     """A study and its counted cells."""
     study = find_study(name)
     chapter = name.partition("/")[0]
@@ -33,7 +33,7 @@ def entries_of(name: str) -> tuple[Study, list[Entry]]:
     return study, entries
 
 
-def extended(name: str) -> tuple[Study, list[Entry]]:
+def extended(name: str) -> tuple[Study, list[CellSummary]]:
     """A study and those of its cells that were run on more seeds than the published protocol has, with all of them."""
     study, usual = entries_of(name)
     seeds = 1 + max(row["seed"] for row in rows_of(name.partition("/")[0]))
@@ -44,6 +44,6 @@ def extended(name: str) -> tuple[Study, list[Entry]]:
     return replace(study, cells=tuple(cell for cell in study.cells if cell.row in rows)), longer
 
 
-def cells_of(name: str) -> dict[tuple[str, str], Entry]:
+def cells_of(name: str) -> dict[tuple[str, str], CellSummary]:
     """The counted cells of a study by row and column."""
     return {(entry.row, entry.column): entry for entry in entries_of(name)[1]}

@@ -40,8 +40,8 @@ LADDERS = {
         "show",
     ],
     "nalm.bench.engine": [
-        "losses problem records restart settings",
-        "backend evaluation options program",
+        "losses unit_on_task records restart settings",
+        "backend evaluation options descent_step",
         "checkpoints native_backend plain_backend torch_backend",
         "cohort",
         "descent discover formula network rule solve",
@@ -176,7 +176,7 @@ LADDERS = {
     "nalm.training.formula": [
         "angle settings shape",
         "start",
-        "search",
+        "attempts",
         "learner",
     ],
     "nalm.training.rule": [

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from scipy.stats import t
 
-from nalm.bench.engine.problem import substituted
+from nalm.bench.engine.unit_on_task import substituted
 from nalm.bench.run import Run
 from nalm.bench.show.drawings import Surface, draw_surfaces
 from nalm.bench.studies import find_study

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from nalm.bench.landscape import LANDSCAPES, from_every_start
-from nalm.bench.results.summary import Entry
+from nalm.bench.results.summary import CellSummary
 from nalm.bench.show.drawings import draw_landscapes, draw_starts, figure_of
 from nalm.bench.show.figures import COLOURS
 from nalm.bench.studies import find_study
@@ -50,7 +50,7 @@ def _name(study: str, row: str) -> str:
     return row if study == "stochastic" else f"{study.replace('-', ' ')}, {row}"
 
 
-def _steps(entry: Entry) -> str:
+def _steps(entry: CellSummary) -> str:
     return "-" if entry.solved_at is None else f"{entry.solved_at.estimate:,.0f}"
 
 

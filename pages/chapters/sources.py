@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from nalm.bench.results.summary import Entry, summarise
+from nalm.bench.results.summary import CellSummary, summarise
 from nalm.bench.studies import studies
 from nalm.bench.study import Study
 from pages.committed import DOCS, RESULTS, rows_of
@@ -90,12 +90,12 @@ def _mentions(item: Item) -> bool:
     return f"{item.source}, {item.item}" in text
 
 
-def _entries(study: Study) -> list[Entry]:
+def _entries(study: Study) -> list[CellSummary]:
     chapter = study.name.partition("/")[0]
     return summarise(study, rows_of(chapter)) if (RESULTS / f"{chapter}.csv.gz").exists() else []
 
 
-def _state(found: list[tuple[Study, list[Entry]]]) -> str:
+def _state(found: list[tuple[Study, list[CellSummary]]]) -> str:
     """Full, or which part of the study's own seeds and cells is there."""
     cells = sum(len({(cell.row, cell.column) for cell in study.cells}) for study, _ in found)
     counted = sum(len(entries) for _, entries in found)
@@ -112,7 +112,7 @@ def _missing(cells: int, seeds: int, wanted: int) -> Iterator[str]:
         yield f"{cells} cells not run"
 
 
-def _verdict(entries: list[Entry]) -> str:
+def _verdict(entries: list[CellSummary]) -> str:
     """How many published rates lie inside our intervals, or overlap with them."""
     compared = [e for e in entries if e.published and e.published.success is not None]
     if not compared:

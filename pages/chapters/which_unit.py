@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from statistics import mean
 
-from nalm.bench.results.summary import Entry
+from nalm.bench.results.summary import CellSummary
 from pages.committed import cells_of
 from pages.markdown import markdown_table
 
@@ -29,7 +29,7 @@ def by_operation() -> str:
     return markdown_table(["operation", "inputs", "mean success over the ranges", "study"], lines)
 
 
-def _mean_rates(cells: dict[tuple[str, str], Entry]) -> dict[str, float]:
+def _mean_rates(cells: dict[tuple[str, str], CellSummary]) -> dict[str, float]:
     units = dict.fromkeys(row for row, _ in cells if not row.endswith(OTHER_WAYS))
     return {unit: mean(e.success.estimate for (row, _), e in cells.items() if row == unit) for unit in units}
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from nalm.bench.results.stats import wilson
-from nalm.bench.results.summary import Entry
+from nalm.bench.results.summary import CellSummary
 from nalm.bench.show.tables import rich_tables
 from nalm.bench.studies import find_study
 from nalm.cli.screen import Screen, visible
@@ -96,7 +96,7 @@ def test_a_unit_with_a_hostile_name_in_tables() -> None:
     study = find_study("single-module/mul").only(["NMU"], ["U[1,2)"])
     (cell,) = study.cells
     named = replace(study, title="[/b]", cells=(replace(cell, row="u [/x] :x:", column="[m] \x1b[2J"),))
-    entry = Entry("u [/x] :x:", "[m] \x1b[2J", 5, wilson(5, 5), None, None, None, None)
+    entry = CellSummary("u [/x] :x:", "[m] \x1b[2J", 5, wilson(5, 5), None, None, None, None)
     screen = Screen()
     with screen.capture() as shown:
         for part in rich_tables(named, [entry], 80):

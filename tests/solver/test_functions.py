@@ -12,7 +12,7 @@ from scipy import special
 from nalm.solver import Status, solve
 from nalm.solver.formula.algebra import Applied, Formula, Input, WeightedSum, functions, product, real_constants, size
 from nalm.solver.formula.calculus import evaluate, freedoms, gradients
-from nalm.solver.formula.functions import RULES, Function, named, undone
+from nalm.solver.formula.functions import DEFINITIONS, Function, named, undone
 
 Truth = Callable[..., np.ndarray]
 CASES: dict[str, tuple[int, tuple[float, float], Truth]] = {
@@ -81,7 +81,7 @@ def test_unknown_functions_are_named() -> None:
 @pytest.mark.parametrize("function", Function)
 def test_slopes_and_inverses_agree_with_the_function(function: Function) -> None:
     x = np.linspace(0.1, 0.8, 7)
-    rule, step = RULES[function], 1e-6
+    rule, step = DEFINITIONS[function], 1e-6
     slope = (rule.value(x + step) - rule.value(x - step)) / (2 * step)
     np.testing.assert_allclose(rule.slope(x), slope, rtol=1e-6)
     back = undone(function, rule.value(x))

@@ -14,7 +14,7 @@ from torch import Tensor
 import nalm
 from nalm.core.uniforms import uniforms
 from nalm.training.formula import Settings, angle
-from nalm.training.formula.search import Search, Size, confirms
+from nalm.training.formula.attempts import Attempts, Size, confirms
 from nalm.training.formula.shape import Numbers, compute, rounding, slopes, to_grid
 from nalm.training.formula.start import draw, draws, fitted
 
@@ -252,7 +252,7 @@ def test_a_batch_that_is_not_finite_teaches_nothing() -> None:
 
 
 def test_stuck_attempts_begin_anew() -> None:
-    search = Search(Size(1, 1, 2), torch.tensor([0]), Settings(attempts=8, patience=5))
+    search = Attempts(Size(1, 1, 2), torch.tensor([0]), Settings(attempts=8, patience=5))
     rows = torch.tensor([0])
     x = 1 + torch.rand(1, 2, 64, dtype=torch.float64)
     noise = torch.randn(1, 64, dtype=torch.float64)

@@ -17,9 +17,9 @@ from torch import Tensor
 
 from nalm.bench.engine.cohort import Cohort
 from nalm.bench.engine.descent import choose
+from nalm.bench.engine.descent_step import DescentStep
 from nalm.bench.engine.options import Options
-from nalm.bench.engine.problem import substituted
-from nalm.bench.engine.program import Program
+from nalm.bench.engine.unit_on_task import substituted
 from nalm.bench.find import nearest
 from nalm.bench.method import Descent
 from nalm.bench.run import Run
@@ -195,13 +195,13 @@ def weight_path(run: Run, points: int = 200, options: Options | None = None) -> 
 
     The run is trained anew. It is a pure function of its content, so this is the path of the run that is kept.
     """
-    cohort = Cohort([replace(run, every=max(1, run.method.steps // points))], Program)
+    cohort = Cohort([replace(run, every=max(1, run.method.steps // points))], DescentStep)
     steps: list[int] = []
     values: dict[str, list[Floats]] = {}
 
-    def note(now: Cohort[Descent, Program]) -> None:
+    def note(now: Cohort[Descent, DescentStep]) -> None:
         steps.append(now.step)
-        state = {name: torch.from_numpy(value) for name, value in now.problem.shown(now.state).items()}
+        state = {name: torch.from_numpy(value) for name, value in now.unit_on_task.shown(now.state).items()}
         with substituted(now.unit, state) as unit, torch.no_grad():
             for path, part in unit.named_modules():
                 for name in part.weights if isinstance(part, Unit) else ():

@@ -15,8 +15,8 @@ import torch
 
 from nalm.bench.engine.cohort import Cohort
 from nalm.bench.engine.descent import choose
+from nalm.bench.engine.descent_step import DescentStep
 from nalm.bench.engine.options import EngineName, Options
-from nalm.bench.engine.program import Program
 from nalm.bench.method import Descent
 from nalm.bench.run import Layer, Model, Run, single
 from nalm.bench.task import SampledTask
@@ -30,7 +30,7 @@ SECONDS = 0.5  # per measurement
 
 
 @dataclass(frozen=True)
-class Case:
+class TimedCohort:
     """What is timed."""
 
     model: Model
@@ -61,7 +61,7 @@ class Timing:
         return self.engine / self.plain
 
 
-def cases() -> Iterator[Case]:
+def cases() -> Iterator[TimedCohort]:
     """The units of the native engine's table, and the two-layer task."""
     operations = {
         "NMU": "mul",
@@ -75,16 +75,16 @@ def cases() -> Iterator[Case]:
     for inputs in (2, 10):
         for unit, operation in operations.items():
             task = SingleModule(*RANGES["U[1,2)"], name=operation, inputs=inputs)
-            yield Case(single(unit, inputs), task, catalogue()[unit].recipe)
+            yield TimedCohort(single(unit, inputs), task, catalogue()[unit].recipe)
     stack = Model("NAU-NMU", (Layer("NAU", 100, 2), Layer("NMU", 2, 1)))
-    yield Case(stack, TwoLayer(*RANGES["U[1,2)"]), catalogue()["NMU"].recipe.scaled(5_000_000), seeds=20)
+    yield TimedCohort(stack, TwoLayer(*RANGES["U[1,2)"]), catalogue()["NMU"].recipe.scaled(5_000_000), seeds=20)
 
 
-def measure(case: Case, engine: EngineName = "auto", seconds: float = SECONDS) -> Timing:
+def measure(case: TimedCohort, engine: EngineName = "auto", seconds: float = SECONDS) -> Timing:
     """Time one case with an engine on one thread and with the plain loop."""
     torch.set_num_threads(1)
     runs = case.runs()
-    cohort = Cohort(runs, Program)
+    cohort = Cohort(runs, DescentStep)
     started = time.process_time()
     backend = choose(cohort, Options(engine=engine, threads=1))
     built = time.process_time() - started
@@ -97,7 +97,7 @@ def measure(case: Case, engine: EngineName = "auto", seconds: float = SECONDS) -
     return Timing(case.model.label, case.task.in_features, len(runs), plain_loop(case, seconds), rate, built)
 
 
-def plain_loop(case: Case, seconds: float = SECONDS) -> float:
+def plain_loop(case: TimedCohort, seconds: float = SECONDS) -> float:
     """Steps per second of one run written as anybody would write it."""
     run = case.runs()[0]
     unit = case.model.build().train()

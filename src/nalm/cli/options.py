@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 
 if TYPE_CHECKING:
-    from nalm.bench.results.summary import Entry
+    from nalm.bench.results.summary import CellSummary
     from nalm.bench.study import Study
 
 DEFAULT_STORE = Path("runs.db")
@@ -148,7 +148,7 @@ class Selection:
         """The study's finished runs, from the store or the table."""
         return kept_records(self.store, study.ids())
 
-    def entries(self, study: Study) -> list[Entry]:
+    def entries(self, study: Study) -> list[CellSummary]:
         """The study's cells, counted; an error if there is none."""
         from nalm.bench.results.summary import summarise
 

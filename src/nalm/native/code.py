@@ -14,7 +14,7 @@ Names = dict[Value, str]
 
 
 @dataclass(frozen=True)
-class Place:
+class LoopPlace:
     """Where a loop over samples stands: the slot's uniforms, its unit of buffers, the lane whose scalars it reads."""
 
     draws: str

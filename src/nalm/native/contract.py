@@ -12,7 +12,7 @@ from functools import partial
 from itertools import product
 
 from nalm.native.affine import Matrix
-from nalm.native.code import Code, Place
+from nalm.native.code import Code, LoopPlace
 from nalm.native.layout import TILE
 from nalm.native.printer import fma
 from nalm.native.schedule import LEAVES
@@ -48,7 +48,7 @@ def _tiled(e: Code, first: str | int, last: str | int, size: int, body: Callable
         body(i, 1)
 
 
-def contract_features(e: Code, values: list[Value], place: Place, lanes: Lanes) -> None:
+def contract_features(e: Code, values: list[Value], place: LoopPlace, lanes: Lanes) -> None:
     """Rows `y[sample] = sum over features of v[feature] * matrix[feature, sample]`, for every lane."""
     for matrix, group in _by_matrix(values):
         if lanes[1] is None:
@@ -59,7 +59,7 @@ def contract_features(e: Code, values: list[Value], place: Place, lanes: Lanes) 
 
 
 def _row_tile(
-    e: Code, matrix: Matrix, group: list[Value], place: Place, lane: str, count: int, shared: bool = False
+    e: Code, matrix: Matrix, group: list[Value], place: LoopPlace, lane: str, count: int, shared: bool = False
 ) -> None:
     w, features = e.w, e.features
     cells = list(product(range(count), group))
@@ -96,7 +96,7 @@ def _vector(e: Code, vector: Value, f: str) -> str:
     return e.wide_address(vector, f)
 
 
-def contract_samples(e: Code, values: list[Value], place: Place, lanes: tuple[str, str], shared: bool) -> None:
+def contract_samples(e: Code, values: list[Value], place: LoopPlace, lanes: tuple[str, str], shared: bool) -> None:
     """Columns `g[feature] = sum over samples of v[sample] * matrix[feature, sample]`, for every lane."""
     for matrix, group in _by_matrix(values):
         size = 1 if shared else max(1, _REGISTERS // (_BLOCKS * len(group)))
@@ -117,7 +117,7 @@ def _column_tile(
     e: Code,
     matrix: Matrix,
     cells: list[tuple[int, Value]],
-    place: Place,
+    place: LoopPlace,
     corner: tuple[str, str, int],
     shared: bool,
 ) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nalm.native.code import Code, Place
+from nalm.native.code import Code, LoopPlace
 from nalm.native.contract import contract_features, contract_samples
 from nalm.native.features import emit_features
 from nalm.native.layout import CHUNK, Layout
@@ -137,7 +137,7 @@ class Emitter(Code):
         w = self.w
         with w.loop(0, self.slots) as slot:
             first, last = self._lanes_of(slot)
-            shared = Place(self._slot_draws(slot), slot, first, chunk, length)
+            shared = LoopPlace(self._slot_draws(slot), slot, first, chunk, length)
             contract_features(self, [v for v in level.products if not v.varies & Varies.RUN], shared, (first, None))
             contract_features(self, [v for v in level.products if v.varies & Varies.RUN], shared, (first, last))
             if level.seed.busy:
@@ -145,7 +145,7 @@ class Emitter(Code):
             contract_samples(self, level.seed.products, shared, (first, last), True)
             if level.runs.busy:
                 with w.loop(first, last) as lane:
-                    own = Place(shared.draws, slot, lane, chunk, length)
+                    own = LoopPlace(shared.draws, slot, lane, chunk, length)
                     emit_rows(self, level.runs, own, (lane, w.op(f"add i64 {lane}, 1")))
             contract_samples(self, level.runs.products, shared, (first, last), False)
 

@@ -79,7 +79,7 @@ def pull(w: Tensor) -> Tensor:
 
 
 @dataclass(frozen=True)
-class Case:
+class Example:
     """A unit on a task: two masked sums of the inputs are multiplied, added or divided."""
 
     forward: Callable[[Tensors, Tensor, Tensors], Tensor]
@@ -168,19 +168,19 @@ class Case:
         )
 
 
-def case(name: str) -> Case:
+def case(name: str) -> Example:
     """A case by name and number of inputs: "NMU 2"."""
     unit, inputs = name.split()
     n = int(inputs)
     w = (n, 1)
     cases = {
-        "NMU": Case(nmu, n, {"w": w}, boxes={"w": (0, 1)}),
-        "NAU": Case(nau, n, {"w": w}, "add", {"w": (-1, 1)}),
-        "sNMU": Case(snmu, n, {"w": w}, boxes={"w": (0, 1)}, noise=True),
-        "RealNPU": Case(real_npu, n, {"w": w, "g": (n,)}, "div", {"w": (-1, 1), "g": (0, 1)}),
-        "NALU": Case(nalu, n, {"w": w, "m": w, "g": w}),
-        "NMRU": Case(nmru, n, {"w": (2 * n, 1)}, "div", {"w": (0, 1)}),
-        "two-layer": Case(two_layers, n, {"w1": (n, 2), "w2": (2, 1)}, boxes={"w1": (-1, 1), "w2": (0, 1)}),
+        "NMU": Example(nmu, n, {"w": w}, boxes={"w": (0, 1)}),
+        "NAU": Example(nau, n, {"w": w}, "add", {"w": (-1, 1)}),
+        "sNMU": Example(snmu, n, {"w": w}, boxes={"w": (0, 1)}, noise=True),
+        "RealNPU": Example(real_npu, n, {"w": w, "g": (n,)}, "div", {"w": (-1, 1), "g": (0, 1)}),
+        "NALU": Example(nalu, n, {"w": w, "m": w, "g": w}),
+        "NMRU": Example(nmru, n, {"w": (2 * n, 1)}, "div", {"w": (0, 1)}),
+        "two-layer": Example(two_layers, n, {"w1": (n, 2), "w2": (2, 1)}, boxes={"w1": (-1, 1), "w2": (0, 1)}),
     }
     return cases[unit]
 
@@ -211,7 +211,7 @@ def draw(draws: dict[str, tuple[int, tuple[int, ...]]], seed: int, step: int) ->
     return {name: uniforms(seed, stream, step, shape) for name, (stream, shape) in draws.items()}
 
 
-def gradient_errors(c: Case) -> tuple[Floats, Floats]:
+def gradient_errors(c: Example) -> tuple[Floats, Floats]:
     """Largest error of the compiled and of torch's float32 gradient, each relative to the float64 one, per run."""
     state, consts, seeds = c.arrays(2)
     gradients = {n: state[n] for n in c.shapes}

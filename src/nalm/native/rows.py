@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nalm.native.code import Code, Names, Place
+from nalm.native.code import Code, LoopPlace, Names
 from nalm.native.maths import FUNCTIONS
 from nalm.native.printer import constant, fma, instruction, negated
 from nalm.native.schedule import Loop
@@ -10,7 +10,7 @@ from nalm.native.text import BITS, FLOATS, LANES, splat
 from nalm.native.values import Value, Varies
 
 
-def emit_rows(code: Code, loop: Loop, place: Place, lanes: tuple[str, str]) -> None:
+def emit_rows(code: Code, loop: Loop, place: LoopPlace, lanes: tuple[str, str]) -> None:
     """Computes and buffers rows, and gives their sums to the lanes from the first to before the last."""
     w = code.w
     vectors = [v.args[0] for v in loop.products]
@@ -50,7 +50,7 @@ def _blocks(code: Code, loop: Loop) -> int:
     return 2 if slow and code.samples > LANES else 1
 
 
-def _row(code: Code, value: Value, names: Names, place: Place, s: str) -> str:
+def _row(code: Code, value: Value, names: Names, place: LoopPlace, s: str) -> str:
     if value.op == "constant":
         return constant(value)
     if value not in names:
@@ -65,13 +65,13 @@ def _row(code: Code, value: Value, names: Names, place: Place, s: str) -> str:
     return names[value]
 
 
-def _row_address(code: Code, value: Value, place: Place, s: str) -> str:
+def _row_address(code: Code, value: Value, place: LoopPlace, s: str) -> str:
     buffer = code.layout.rows[value]
     unit = place.lane if value.varies & Varies.RUN else place.slot
     return code.w.at(code.row_start(buffer, unit, place.chunk), s)
 
 
-def _mask(code: Code, place: Place, s: str, blocks: int) -> str | None:
+def _mask(code: Code, place: LoopPlace, s: str, blocks: int) -> str | None:
     """Which lanes of a block are samples at all; None if all are."""
     if code.samples % (blocks * LANES) == 0:
         return None

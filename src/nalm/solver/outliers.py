@@ -13,7 +13,7 @@ import numpy as np
 
 from nalm.solver.clock import OutOfTime, time_limit
 from nalm.solver.data.problem import Problem
-from nalm.solver.data.rows import Rows
+from nalm.solver.data.rows import GatheredRows
 from nalm.solver.search import climb
 from nalm.solver.settings import SETTINGS
 from nalm.solver.shapes.catalogue import EFFORTS, SHAPES
@@ -23,7 +23,7 @@ from nalm.solver.verdict.everywhere import contradictions
 from nalm.solver.verdict.judge import judge
 
 
-def without_outliers(finding: Finding, rows: Rows, columns: Sequence[int], seconds: float | None) -> Finding:
+def without_outliers(finding: Finding, rows: GatheredRows, columns: Sequence[int], seconds: float | None) -> Finding:
     """The finding, or one of a law at all but a few rows; it is called ambiguous, and the rows are named.
 
     Args:

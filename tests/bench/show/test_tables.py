@@ -7,17 +7,17 @@ from dataclasses import replace
 import pytest
 
 from nalm.bench.results.stats import Interval, wilson
-from nalm.bench.results.summary import Entry, summarise
+from nalm.bench.results.summary import CellSummary, summarise
 from nalm.bench.show.tables import PANELS, markdown_tables, rich_tables
 from nalm.bench.studies import find_study, studies
 from nalm.bench.study import Published, Study
 from nalm.cli.screen import Screen
 
 
-def entries(study: Study) -> list[Entry]:
+def entries(study: Study) -> list[CellSummary]:
     """Every cell, with the widest values there are."""
     return [
-        Entry(
+        CellSummary(
             cell.row,
             cell.column,
             study.seeds,

@@ -7,12 +7,12 @@ from torch.utils.data import DataLoader
 
 from nalm.bench.vision.heads import ExactProduct
 from nalm.bench.vision.networks import PairNetwork
-from nalm.bench.vision.pair_task import DigitPairs, PairProblem
+from nalm.bench.vision.pair_task import DigitPairs, LoadedPairs
 from nalm.bench.vision.speed import PlainNetwork, PlainPairs, Rates, plain_steps
 
 
-def problem() -> PairProblem:
-    return PairProblem(DigitPairs(samples=1), 0, "cpu")
+def problem() -> LoadedPairs:
+    return LoadedPairs(DigitPairs(samples=1), 0, "cpu")
 
 
 def test_both_ways_show_the_same_pairs() -> None:

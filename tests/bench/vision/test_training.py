@@ -200,13 +200,13 @@ def test_sequences_are_measured_without_noise_unless_asked_as_published() -> Non
     ids=["product", "division", "colour", "sequence"],
 )
 def test_an_epoch_shows_every_sample(task: DigitPairs, batch: int) -> None:
-    assert task.epoch(batch) == -(-task.problem(0).count // batch)
+    assert task.epoch(batch) == -(-task.loaded(0).count // batch)
 
 
 def test_the_table_of_eligible_digits_is_right() -> None:
     for name in ("mul", "add"):
         task = DigitSequences(name=name, length=1, lengths=(1,))
-        assert task.problem(0).count == ELIGIBLE["digits", name]
+        assert task.loaded(0).count == ELIGIBLE["digits", name]
 
 
 def test_records_progress_and_store(tmp_path: Path) -> None:
@@ -294,8 +294,8 @@ def test_a_register_is_exact_when_it_decides_every_pair_right() -> None:
     """A register of a < b with large weights, its reader untrained: only what it decides of true digits counts."""
     descent = NetworkDescent(Recipe(steps=1, batch=4))
     training = Training(Run(head("NSR", outputs=2), replace(TINY, name="<"), descent, seed=0))
-    x, target = training.problem.batch(torch.tensor([0, 1, 2]), 0)
-    labels = training.problem.train.labels[:3]  # type: ignore[attr-defined]
+    x, target = training.loaded.batch(torch.tensor([0, 1, 2]), 0)
+    labels = training.loaded.train.labels[:3]  # type: ignore[attr-defined]
     assert target.tolist() == [[float(a < b), float(a >= b)] for a, b in labels.tolist()]
     assert training.network(x).shape == target.shape
     raw = dict(training.network.head.named_parameters())
@@ -304,7 +304,7 @@ def test_a_register_is_exact_when_it_decides_every_pair_right() -> None:
         for name, value in {**values, "b": [[0.0]]}.items():
             raw[name].copy_(torch.tensor(value))
     training.network.eval()
-    assert training.problem.measure(training.network)["unit_error"] == 0
+    assert training.loaded.measure(training.network)["unit_error"] == 0
     with torch.no_grad():
         raw["w_zero"].fill_(2.0)  # now equal digits count as less: ten of a hundred pairs are wrong
-    assert training.problem.measure(training.network)["unit_error"] == pytest.approx(0.1)
+    assert training.loaded.measure(training.network)["unit_error"] == pytest.approx(0.1)

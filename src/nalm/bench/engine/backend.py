@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 
 from nalm.bench.distribution import Distribution
-from nalm.bench.engine.problem import Arrays
+from nalm.bench.engine.unit_on_task import Arrays
 
 
 class Backend(Protocol):

@@ -14,19 +14,19 @@ import torch
 from nalm.bench.distribution import Distribution
 from nalm.bench.engine.backend import Backend
 from nalm.bench.engine.checkpoints import Checkpoint
+from nalm.bench.engine.descent_step import awake
 from nalm.bench.engine.options import Options, Progress
-from nalm.bench.engine.problem import Arrays, M, Problem, sampled, substituted
-from nalm.bench.engine.program import awake
 from nalm.bench.engine.records import described
 from nalm.bench.engine.restart import Notes
 from nalm.bench.engine.settings import SETTINGS
+from nalm.bench.engine.unit_on_task import Arrays, M, UnitOnTask, sampled, substituted
 from nalm.bench.results.store import Store
 from nalm.bench.run import Run
 from nalm.bench.task import SampledTask
 from nalm.core.uniforms import Stream
 from nalm.core.unit import Unit
 
-P = TypeVar("P", bound=Problem[Any])
+P = TypeVar("P", bound=UnitOnTask[Any])
 Mark = dict[str, np.ndarray]
 """One evaluation: named numbers of each run, `(runs,)`."""
 
@@ -35,10 +35,10 @@ class Cohort(Generic[M, P]):
     """The state of a cohort's training. Pure bookkeeping: a back end does the arithmetic.
 
     Args:
-        problem: makes the problem from unit, task and method.
+        put: makes the unit on its task from unit, task and method.
     """
 
-    def __init__(self, runs: Sequence[Run], problem: Callable[[Unit, SampledTask, M], P]) -> None:
+    def __init__(self, runs: Sequence[Run], put: Callable[[Unit, SampledTask, M], P]) -> None:
         self.began = time.monotonic()
         self.runs = list(runs)
         self.tasks = [sampled(run) for run in runs]
@@ -47,9 +47,9 @@ class Cohort(Generic[M, P]):
         self.seeds = np.asarray([run.seed for run in runs], dtype=np.int64)
         self.unit = runs[0].model.build((len(runs),))
         self.unit.reset_parameters(torch.from_numpy(self.seeds))
-        self.problem = problem(self.unit, self.tasks[0], self.method)
-        self.state = self.problem.begin({n: p.detach().numpy().copy() for n, p in self.unit.named_parameters()})
-        self.consts = self.problem.constants(runs)
+        self.unit_on_task = put(self.unit, self.tasks[0], self.method)
+        self.state = self.unit_on_task.begin({n: p.detach().numpy().copy() for n, p in self.unit.named_parameters()})
+        self.consts = self.unit_on_task.constants(runs)
         self.thresholds = np.asarray([task.threshold() for task in self.tasks])
         self.step = 0
         self.alive = np.ones(len(runs), bool)
@@ -100,7 +100,7 @@ class Cohort(Generic[M, P]):
         validation = self._validation(backend)
         unknown = np.full(len(self.runs), np.nan, np.float32)
         test: Mark = {"error": unknown}
-        shown = self.problem.shown(self.state)
+        shown = self.unit_on_task.shown(self.state)
         for part, chosen, numbers in self._parts:
             found = backend.evaluate(part, Stream.TEST, shown, self._with_part(numbers), chosen & self.alive)
             test |= {name: np.where(chosen, values, test.get(name, unknown)) for name, values in found.items()}
@@ -113,7 +113,7 @@ class Cohort(Generic[M, P]):
             self.alive &= ~((error < self.thresholds) & (sparsity < SETTINGS.on_grid))
 
     def _validation(self, backend: Backend) -> np.ndarray:
-        shown, consts = self.problem.shown(self.state), self._with_part(self.consts["train"])
+        shown, consts = self.unit_on_task.shown(self.state), self._with_part(self.consts["train"])
         return backend.evaluate(self.tasks[0].train, Stream.VALIDATION, shown, consts, self.alive)["error"]
 
     def _with_part(self, numbers: np.ndarray) -> Arrays:
@@ -122,7 +122,7 @@ class Cohort(Generic[M, P]):
 
     @torch.no_grad()
     def _sparsity(self) -> np.ndarray:
-        parameters = {n: torch.from_numpy(value) for n, value in self.problem.shown(self.state).items()}
+        parameters = {n: torch.from_numpy(value) for n, value in self.unit_on_task.shown(self.state).items()}
         with substituted(self.unit, parameters) as unit:
             result: np.ndarray = unit.sparsity().numpy()
             return result
@@ -175,7 +175,7 @@ class Cohort(Generic[M, P]):
             backend.advance(self.state, self.consts, self.seeds, self.step, end - self.step, self.alive)
         self.step = end
         finite = np.ones(len(self.runs), bool)
-        for name in self.problem.parameters:
+        for name in self.unit_on_task.parameters:
             finite &= np.isfinite(self.state[name]).reshape(len(self.runs), -1).all(1)
         self.nonfinite[self.alive & ~finite] = end
         self.alive &= finite
@@ -214,7 +214,7 @@ class Cohort(Generic[M, P]):
     def records(self, engine: str) -> list[dict[str, Any]]:
         """One record per run for the store; the time is the cohort's, shared equally."""
         curves = {name: np.stack([mark[name] for mark in self.marks]) for name in self.marks[0]}
-        shown = self.problem.shown(self.state)
+        shown = self.unit_on_task.shown(self.state)
         return [self._record(i, engine, {n: c[:, i] for n, c in curves.items()}, shown) for i in range(len(self.runs))]
 
     def _record(self, index: int, engine: str, curve: Mark, shown: Arrays) -> dict[str, Any]:

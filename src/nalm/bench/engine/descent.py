@@ -8,8 +8,8 @@ from typing import Any
 
 from nalm.bench.engine.backend import Backend
 from nalm.bench.engine.cohort import Cohort, train_cohort
+from nalm.bench.engine.descent_step import DescentStep
 from nalm.bench.engine.options import Options
-from nalm.bench.engine.program import Program
 from nalm.bench.engine.torch_backend import TorchBackend, can_compile
 from nalm.bench.method import Descent
 from nalm.bench.results.store import Store
@@ -18,11 +18,11 @@ from nalm.bench.run import Run
 
 def train_group(group: Sequence[Run], store: Store | None, options: Options) -> list[dict[str, Any]]:
     """See `nalm.bench.engine.train.Engine`."""
-    cohort = Cohort(group, Program)
+    cohort = Cohort(group, DescentStep)
     return train_cohort(cohort, choose(cohort, options), store, options)
 
 
-def choose(cohort: Cohort[Descent, Program], options: Options) -> Backend:
+def choose(cohort: Cohort[Descent, DescentStep], options: Options) -> Backend:
     """The fastest engine that can run this cohort."""
     if options.engine in ("auto", "native") and options.device == "cpu":
         try:
@@ -36,7 +36,7 @@ def choose(cohort: Cohort[Descent, Program], options: Options) -> Backend:
     if compiled and not can_compile():
         options.say("No C++ compiler found: running plain torch, several times slower. Install g++ or clang.")
         compiled = False
-    return TorchBackend(cohort.problem, compiled, options.device)
+    return TorchBackend(cohort.unit_on_task, compiled, options.device)
 
 
 def _refusals() -> tuple[type[Exception], ...]:
@@ -47,8 +47,8 @@ def _refusals() -> tuple[type[Exception], ...]:
     return (ImportError, Unsupported)
 
 
-def _native(cohort: Cohort[Descent, Program], options: Options) -> Backend:
+def _native(cohort: Cohort[Descent, DescentStep], options: Options) -> Backend:
     from nalm.bench.engine.native_backend import NativeBackend
 
-    single = replace(cohort.problem, unit=cohort.one)
-    return NativeBackend(single, cohort.consts, options.threads, cohort.problem)
+    single = replace(cohort.unit_on_task, unit=cohort.one)
+    return NativeBackend(single, cohort.consts, options.threads, cohort.unit_on_task)

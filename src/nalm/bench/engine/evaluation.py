@@ -6,15 +6,15 @@ import numpy as np
 import torch
 
 from nalm.bench.distribution import Distribution
-from nalm.bench.engine.problem import Arrays, M, Problem, Tensors
 from nalm.bench.engine.settings import SETTINGS
+from nalm.bench.engine.unit_on_task import Arrays, M, Tensors, UnitOnTask
 from nalm.bench.task import EVALUATION_SEED
 from nalm.core.uniforms import uniforms
 
 
 @torch.no_grad()
 def evaluate(
-    problem: Problem[M],
+    unit_on_task: UnitOnTask[M],
     part: Distribution,
     stream: int,
     parameters: Arrays,
@@ -24,12 +24,12 @@ def evaluate(
 ) -> Arrays:
     """The task's error and measures of the chosen runs `(runs,)`, NaN for the others."""
     seed = torch.tensor(EVALUATION_SEED)
-    draws = {"x": uniforms(seed, stream, 0, problem.evaluation_shape).to(device)}
+    draws = {"x": uniforms(seed, stream, 0, unit_on_task.evaluation_shape).to(device)}
     tensors, constants = tensors_of(parameters, device), tensors_of(consts, device)
     found = {"error": np.full(len(chosen), np.nan, np.float32)}
     for block in torch.split(torch.from_numpy(np.flatnonzero(chosen)), SETTINGS.evaluated_at_once):
         own = {n: v[block] for n, v in tensors.items()}
-        _, metrics = problem.evaluate(part, own, {n: v[block] for n, v in constants.items()}, draws)
+        _, metrics = unit_on_task.evaluate(part, own, {n: v[block] for n, v in constants.items()}, draws)
         for name, values in metrics.items():
             found.setdefault(name, np.full(len(chosen), np.nan, np.float32))[block.numpy()] = values.cpu().numpy()
     return found

@@ -11,7 +11,7 @@ import torch
 from nalm.bench.engine.cohort import Cohort, train_cohort
 from nalm.bench.engine.options import Options
 from nalm.bench.engine.plain_backend import PlainBackend
-from nalm.bench.engine.problem import Arrays, Problem
+from nalm.bench.engine.unit_on_task import Arrays, UnitOnTask
 from nalm.bench.method import Search
 from nalm.bench.results.store import Store
 from nalm.bench.run import Run
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 def train_group(group: Sequence[Run], store: Store | None, options: Options) -> list[dict[str, Any]]:
     """See `nalm.bench.engine.train.Engine`."""
-    cohort = Cohort(group, Problem[Search])
-    return train_cohort(cohort, FormulaBackend(cohort.problem), store, options)
+    cohort = Cohort(group, UnitOnTask[Search])
+    return train_cohort(cohort, FormulaBackend(cohort.unit_on_task), store, options)
 
 
 class FormulaBackend(PlainBackend[Search]):
@@ -31,8 +31,8 @@ class FormulaBackend(PlainBackend[Search]):
 
     name = "formula"
 
-    def __init__(self, problem: Problem[Search]) -> None:
-        super().__init__(problem)
+    def __init__(self, unit_on_task: UnitOnTask[Search]) -> None:
+        super().__init__(unit_on_task)
         self._learner: FormulaLearner | None = None
 
     def advance(
@@ -41,7 +41,7 @@ class FormulaBackend(PlainBackend[Search]):
         """`count` steps from step `first`, in place; runs that are not alive stay as they are."""
         from nalm.training.formula import FormulaLearner
 
-        unit = self.problem.unit.train()
+        unit = self.unit_on_task.unit.train()
         if self._learner is None:
             self.load(state)
             self._learner = FormulaLearner(unit, seed=seeds.tolist())

@@ -8,19 +8,19 @@ import numpy as np
 
 from nalm.bench.distribution import Distribution
 from nalm.bench.engine import evaluation
-from nalm.bench.engine.problem import Arrays
-from nalm.bench.engine.program import Program
+from nalm.bench.engine.descent_step import DescentStep
+from nalm.bench.engine.unit_on_task import Arrays
 from nalm.bench.task import EVALUATION_SEED
 from nalm.native import Kernel, Unsupported, compile_step
 
 
 class NativeBackend:
-    """Runs a program's step as machine code, threads over seeds.
+    """Runs the step of a descent as machine code, threads over seeds.
 
     Args:
-        program: the step of one run: its unit carries no runs axis.
+        descent: the step of one run: its unit carries no runs axis.
         consts: the cohort's constants, for their shapes.
-        cohort: the program over all runs, for evaluations that the compiler refuses: torch does them.
+        cohort: the same over all runs, for evaluations that the compiler refuses: torch does them.
 
     Raises:
         nalm.native.Unsupported: before any training, naming the operation the compiler refuses.
@@ -29,26 +29,26 @@ class NativeBackend:
     name = "native"
     resumable = True
 
-    def __init__(self, program: Program, consts: Arrays, threads: int, cohort: Program) -> None:
-        self.program = program
+    def __init__(self, descent: DescentStep, consts: Arrays, threads: int, cohort: DescentStep) -> None:
+        self.descent = descent
         self.threads = threads
         self.cohort = cohort
         self._evaluations: dict[tuple[str, int], Kernel | None] = {}
         self._step = compile_step(
-            program.step,
-            state=program.state,
+            descent.step,
+            state=descent.state,
             consts={name: value.shape[1:] for name, value in consts.items()},
-            draws=program.draws,
-            clock=program.clock_names,
-            samples=program.recipe.batch,
-            seed_consts=[name for name in consts if name == "selection" and program.task.selected_by_seed],
+            draws=descent.draws,
+            clock=descent.clock_names,
+            samples=descent.recipe.batch,
+            seed_consts=[name for name in consts if name == "selection" and descent.task.selected_by_seed],
         )
 
     def advance(
         self, state: Arrays, consts: Arrays, seeds: np.ndarray, first: int, count: int, alive: np.ndarray
     ) -> None:
         """`count` steps from step `first`, in place; runs that are not alive stay as they are."""
-        table = self.program.clock(first, count)
+        table = self.descent.clock(first, count)
         self._step.run(state, consts, seeds, table, first, alive=alive, threads=self.threads)
 
     def evaluate(
@@ -65,15 +65,15 @@ class NativeBackend:
         return kernel.run(parameters, consts, seeds, table, 0, alive=chosen, threads=self.threads)
 
     def _compiled(self, part: Distribution, stream: int, consts: Arrays) -> Kernel | None:
-        evaluate = partial(self.program.evaluate, part)
+        evaluate = partial(self.descent.evaluate, part)
         try:
             return compile_step(
                 lambda state, constants, draws, _: evaluate(state, constants, draws),
-                state=self.program.parameters,
+                state=self.descent.parameters,
                 consts={name: value.shape[1:] for name, value in consts.items()},
-                draws={"x": (stream, self.program.evaluation_shape)},
+                draws={"x": (stream, self.descent.evaluation_shape)},
                 clock=(),
-                samples=self.program.task.samples,
+                samples=self.descent.task.samples,
             )
         except Unsupported:
             return None

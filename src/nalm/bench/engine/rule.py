@@ -11,7 +11,7 @@ import torch
 from nalm.bench.engine.cohort import Cohort, train_cohort
 from nalm.bench.engine.options import Options
 from nalm.bench.engine.plain_backend import PlainBackend
-from nalm.bench.engine.problem import Arrays, Problem
+from nalm.bench.engine.unit_on_task import Arrays, UnitOnTask
 from nalm.bench.method import Rule
 from nalm.bench.results.store import Store
 from nalm.bench.run import Run
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 def train_group(group: Sequence[Run], store: Store | None, options: Options) -> list[dict[str, Any]]:
     """See `nalm.bench.engine.train.Engine`."""
-    cohort = Cohort(group, Problem[Rule])
-    return train_cohort(cohort, RuleBackend(cohort.problem), store, options)
+    cohort = Cohort(group, UnitOnTask[Rule])
+    return train_cohort(cohort, RuleBackend(cohort.unit_on_task), store, options)
 
 
 class RuleBackend(PlainBackend[Rule]):
@@ -31,8 +31,8 @@ class RuleBackend(PlainBackend[Rule]):
 
     name = "rule"
 
-    def __init__(self, problem: Problem[Rule]) -> None:
-        super().__init__(problem)
+    def __init__(self, unit_on_task: UnitOnTask[Rule]) -> None:
+        super().__init__(unit_on_task)
         self._optimiser: LocalGaussNewton | None = None
 
     def advance(
@@ -44,7 +44,7 @@ class RuleBackend(PlainBackend[Rule]):
         """
         from nalm.training.rule import LocalGaussNewton
 
-        unit = self.problem.unit.train()
+        unit = self.unit_on_task.unit.train()
         if self._optimiser is None:
             self.load(state)
             self._optimiser = LocalGaussNewton(unit)

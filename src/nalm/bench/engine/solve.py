@@ -10,7 +10,7 @@ import numpy as np
 from nalm.bench.engine.cohort import Cohort, train_cohort
 from nalm.bench.engine.options import Options
 from nalm.bench.engine.plain_backend import PlainBackend
-from nalm.bench.engine.problem import Arrays, Problem
+from nalm.bench.engine.unit_on_task import Arrays, UnitOnTask
 from nalm.bench.method import Solve
 from nalm.bench.results.store import Store
 from nalm.bench.run import Run
@@ -18,8 +18,8 @@ from nalm.bench.run import Run
 
 def train_group(group: Sequence[Run], store: Store | None, options: Options) -> list[dict[str, Any]]:
     """See `nalm.bench.engine.train.Engine`."""
-    cohort = Cohort(group, Problem[Solve])
-    return train_cohort(cohort, SolverBackend(cohort.problem), store, options)
+    cohort = Cohort(group, UnitOnTask[Solve])
+    return train_cohort(cohort, SolverBackend(cohort.unit_on_task), store, options)
 
 
 class SolverBackend(PlainBackend[Solve]):
@@ -39,7 +39,7 @@ class SolverBackend(PlainBackend[Solve]):
         x, t = self.batch(consts, seeds, 0)
         for index in np.flatnonzero(alive):
             samples, targets = x[index].mT.double().numpy(), t[index, 0].double().numpy()
-            solution = solve(samples, targets, like=self.problem.unit[int(index)])
+            solution = solve(samples, targets, like=self.unit_on_task.unit[int(index)])
             if solution.unit is not None:
                 for name, parameter in solution.unit.named_parameters():
                     state[name][index] = parameter.detach().float().numpy()

@@ -12,9 +12,9 @@ from torch import Tensor
 from torch.fx.experimental.proxy_tensor import make_fx
 
 from nalm.bench.distribution import Distribution
+from nalm.bench.engine.descent_step import DescentStep
 from nalm.bench.engine.evaluation import evaluate, tensors_of
-from nalm.bench.engine.problem import Arrays, Tensors
-from nalm.bench.engine.program import Program
+from nalm.bench.engine.unit_on_task import Arrays, Tensors
 from nalm.core.uniforms import uniforms
 
 
@@ -24,21 +24,21 @@ def can_compile() -> bool:
 
 
 class TorchBackend:
-    """Runs a program with torch.
+    """Runs the step of a descent with torch.
 
     Args:
-        program: its unit carries the cohort's runs axis.
+        descent: its unit carries the cohort's runs axis.
         compiled: compile the loop over steps (takes 10 to 60 seconds, pays for long runs).
         device: "cpu", "cuda", ...
     """
 
     resumable = True
 
-    def __init__(self, program: Program, compiled: bool = False, device: str = "cpu") -> None:
+    def __init__(self, descent: DescentStep, compiled: bool = False, device: str = "cpu") -> None:
         self.name = "torch-compiled" if compiled else "torch"
         self.device = device
-        self.program = program
-        program.unit.to(device)
+        self.descent = descent
+        descent.unit.to(device)
         self._compiled: Callable[..., Any] | None = None
         self._chunk = self._loop if compiled else self._eager
 
@@ -47,7 +47,7 @@ class TorchBackend:
         self, state: Arrays, consts: Arrays, seeds: np.ndarray, first: int, count: int, alive: np.ndarray
     ) -> None:
         """`count` steps from step `first`, in place; runs that are not alive stay as they are."""
-        table = torch.from_numpy(self.program.clock(first, count)).to(self.device)
+        table = torch.from_numpy(self.descent.clock(first, count)).to(self.device)
         start = torch.tensor(first, device=self.device)
         keep, seed = torch.from_numpy(alive), torch.from_numpy(seeds.astype(np.int64))
         new = self._chunk(
@@ -57,9 +57,9 @@ class TorchBackend:
             state[name][...] = value.cpu().numpy()
 
     def _one(self, state: Tensors, consts: Tensors, seeds: Tensor, now: Tensor, step: Tensor, alive: Tensor) -> Tensors:
-        draws = {n: uniforms(seeds, stream, step, shape) for n, (stream, shape) in self.program.draws.items()}
-        clock = {name: now[i] for i, name in enumerate(self.program.clock_names)}
-        new, _ = self.program.step(state, consts, draws, clock)
+        draws = {n: uniforms(seeds, stream, step, shape) for n, (stream, shape) in self.descent.draws.items()}
+        clock = {name: now[i] for i, name in enumerate(self.descent.clock_names)}
+        new, _ = self.descent.step(state, consts, draws, clock)
         return {n: torch.where(alive.reshape(-1, *[1] * (v.dim() - 1)), new[n], v) for n, v in state.items()}
 
     def _eager(
@@ -119,7 +119,7 @@ class TorchBackend:
         self, part: Distribution, stream: int, parameters: Arrays, consts: Arrays, chosen: np.ndarray
     ) -> Arrays:
         """The task's error and measures of the chosen runs `(runs,)`, NaN for the others."""
-        return evaluate(self.program, part, stream, parameters, consts, chosen, self.device)
+        return evaluate(self.descent, part, stream, parameters, consts, chosen, self.device)
 
     def _tensors(self, arrays: Arrays) -> Tensors:
         return tensors_of(arrays, self.device)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from nalm.bench.results.stats import Interval, wilson
-from nalm.bench.results.summary import Entry, summarise
+from nalm.bench.results.summary import CellSummary, summarise
 from nalm.bench.study import Cell, Study
 
 Record = Mapping[str, Any]
@@ -49,7 +49,7 @@ def _study(study: Study, records: Sequence[Record], by_id: Mapping[str, Record],
     }
 
 
-def _totals(entries: Iterable[Entry]) -> dict[str, list[float | None] | None]:
+def _totals(entries: Iterable[CellSummary]) -> dict[str, list[float | None] | None]:
     """The success of each row over all its columns, with its 95 % interval."""
     counts: dict[str, tuple[int, int]] = {}
     for entry in entries:
@@ -58,7 +58,7 @@ def _totals(entries: Iterable[Entry]) -> dict[str, list[float | None] | None]:
     return {row: _interval(wilson(solved, runs)) for row, (solved, runs) in counts.items()}
 
 
-def _cell(entry: Entry, runs: list[dict[str, Any]]) -> dict[str, Any]:
+def _cell(entry: CellSummary, runs: list[dict[str, Any]]) -> dict[str, Any]:
     published = entry.published
     return {
         "row": entry.row,

@@ -16,7 +16,7 @@ Record = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Entry:
+class CellSummary:
     """One cell of a study, counted. `runs` may be fewer than planned while a study is under way."""
 
     row: str
@@ -38,7 +38,7 @@ class Entry:
         return stats.disjoint(self.success, (round(self.published.success * seeds), seeds))
 
 
-def summarise(study: Study, records: Iterable[Record]) -> list[Entry]:
+def summarise(study: Study, records: Iterable[Record]) -> list[CellSummary]:
     """Count the finished runs of a study; cells without any are left out."""
     by_id = {record["id"]: record for record in records}
     known = list(by_id.values())
@@ -51,12 +51,12 @@ def summarise(study: Study, records: Iterable[Record]) -> list[Entry]:
     return [_entry(study, cells[key], own, known) for key, own in found.items()]
 
 
-def _entry(study: Study, cell: Cell, records: list[Record], known: list[Record]) -> Entry:
+def _entry(study: Study, cell: Cell, records: list[Record], known: list[Record]) -> CellSummary:
     solved = [r for r in records if study.solved(r, cell.column, known)]
     at = [float(r["solved_at"]) for r in solved if r.get("solved_at") is not None]
     sparsities = [r.get("sparsity") for r in solved] if cell.model.has_grid else []
     errors = [float(sparsity) for sparsity in sparsities if sparsity is not None]
-    return Entry(
+    return CellSummary(
         row=cell.row,
         column=cell.column,
         runs=len(records),

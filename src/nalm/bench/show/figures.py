@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nalm.bench.results.stats import Interval
-from nalm.bench.results.summary import Entry
+from nalm.bench.results.summary import CellSummary
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -76,7 +76,7 @@ class Point:
     published: float | None = None
 
 
-def points(entries: Iterable[Entry]) -> list[Point]:
+def points(entries: Iterable[CellSummary]) -> list[Point]:
     """What the figures draw."""
     return [
         Point(e.row, e.column, e.success, e.solved_at, e.sparsity, e.published.success if e.published else None)

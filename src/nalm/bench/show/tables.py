@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from nalm.bench.results.summary import Entry
+from nalm.bench.results.summary import CellSummary
 from nalm.bench.study import Study
 
 if TYPE_CHECKING:
@@ -20,14 +20,14 @@ def _short(value: float) -> str:
     return f"{value:.2f}".removeprefix("0") if value < 0.995 else "1.00"
 
 
-def _success(entry: Entry) -> list[str]:
+def _success(entry: CellSummary) -> list[str]:
     lines = [_short(entry.success.estimate), f"{_short(entry.success.low)}-{_short(entry.success.high)}"]
     if entry.published and entry.published.success is not None:
         lines.append(f"({_short(entry.published.success)}){MARK if entry.disagrees else ''}")
     return lines
 
 
-def _steps(entry: Entry) -> list[str]:
+def _steps(entry: CellSummary) -> list[str]:
     if entry.solved_at is None:
         return ["-"]
     lines = [f"{entry.solved_at.estimate:,.0f}"]
@@ -36,11 +36,11 @@ def _steps(entry: Entry) -> list[str]:
     return lines
 
 
-def _sparsity(entry: Entry) -> list[str]:
+def _sparsity(entry: CellSummary) -> list[str]:
     return ["-"] if entry.sparsity is None else [f"{entry.sparsity.estimate:.0e}"]
 
 
-def _measure(name: str, entry: Entry) -> list[str]:
+def _measure(name: str, entry: CellSummary) -> list[str]:
     found = entry.measures.get(name)
     if found is None:
         return ["-"]
@@ -55,7 +55,7 @@ class Panel(NamedTuple):
     """One of a study's tables: its title, what stands in a cell, and how its numbers were made from the runs."""
 
     title: str
-    content: Callable[[Entry], list[str]]
+    content: Callable[[CellSummary], list[str]]
     method: str
 
 
@@ -79,7 +79,9 @@ def panels(study: Study) -> list[Panel]:
     return [*PANELS, *further]
 
 
-def _grid(study: Study, entries: Sequence[Entry], content: Callable[[Entry], list[str]]) -> Iterator[list[list[str]]]:
+def _grid(
+    study: Study, entries: Sequence[CellSummary], content: Callable[[CellSummary], list[str]]
+) -> Iterator[list[list[str]]]:
     """Ranges go down and units across: names of units are short, so nine of them fit a terminal."""
     by_key = {(e.row, e.column): e for e in entries}
     for column in study.columns:
@@ -88,7 +90,7 @@ def _grid(study: Study, entries: Sequence[Entry], content: Callable[[Entry], lis
             yield [[column], *([""] if cell is None else content(cell) for cell in cells)]
 
 
-def basis(study: Study, entries: Sequence[Entry]) -> str:
+def basis(study: Study, entries: Sequence[CellSummary]) -> str:
     """What every number stands on: seeds and steps."""
     runs = sorted({e.runs for e in entries})
     seeds = f"{runs[0]}" if len(runs) == 1 else f"{runs[0]} to {runs[-1]}"
@@ -97,7 +99,7 @@ def basis(study: Study, entries: Sequence[Entry]) -> str:
     return f"{seeds} seeds per cell, {' or '.join(f'{s:,}' for s in steps)} steps"
 
 
-def footnotes(study: Study, entries: Sequence[Entry]) -> list[str]:
+def footnotes(study: Study, entries: Sequence[CellSummary]) -> list[str]:
     """What a reader must know, and where the published numbers stand."""
     lines = [f"Reproduces: {study.reproduces}."] if study.reproduces else []
     sources = dict.fromkeys(e.published.source for e in entries if e.published and e.published.source)
@@ -106,7 +108,7 @@ def footnotes(study: Study, entries: Sequence[Entry]) -> list[str]:
     return [*lines, *study.notes]
 
 
-def rich_tables(study: Study, entries: Sequence[Entry], width: int = 80) -> Iterator[RenderableType]:
+def rich_tables(study: Study, entries: Sequence[CellSummary], width: int = 80) -> Iterator[RenderableType]:
     """One table per panel, split into several where its units are too many for `width` characters."""
     from rich import box
     from rich.table import Table
@@ -144,14 +146,14 @@ def _columns_that_fit(units: Sequence[str], lines: Sequence[Sequence[Sequence[st
     return groups
 
 
-def markdown_tables(study: Study, entries: Sequence[Entry]) -> str:
+def markdown_tables(study: Study, entries: Sequence[CellSummary]) -> str:
     """The same tables as Markdown, each with what it stands on below, and the footnotes at the end."""
     parts = [markdown_panel(study, entries, panel) for panel in panels(study)]
     notes = "\n".join(f"- {line}" for line in footnotes(study, entries))
     return "\n\n".join([*parts, *([notes] if notes else [])])
 
 
-def markdown_panel(study: Study, entries: Sequence[Entry], panel: Panel) -> str:
+def markdown_panel(study: Study, entries: Sequence[CellSummary], panel: Panel) -> str:
     """One of them."""
     head = ["", *study.rows]
     lines = ["| " + " | ".join(map(_cell, head)) + " |", "|" + "---|" * len(head)]

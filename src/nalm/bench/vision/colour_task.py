@@ -21,8 +21,8 @@ from nalm.bench.vision.task import (
     SMALL_TEST,
     TEST_DRAWS,
     ImageTask,
+    LoadedTask,
     Measured,
-    Problem,
 )
 
 TRAINED_SHARE = 0.85  # of the colour pairs; the rest validates
@@ -30,7 +30,7 @@ MOVES = 20_150_600  # the seed of how test digits are moved
 MEASURED_AT_ONCE = 256
 
 
-class ColourProblem:
+class LoadedColours:
     """Pairs as colours of one image, moved anew whenever they are shown in training."""
 
     def __init__(self, task: ColourPairs, seed: int, device: str) -> None:
@@ -93,8 +93,8 @@ class ColourPairs(ImageTask):
     def operation(self) -> str:
         return "mul"
 
-    def problem(self, seed: int, device: str = "cpu") -> Problem:
-        return ColourProblem(self, seed, device)
+    def loaded(self, seed: int, device: str = "cpu") -> LoadedTask:
+        return LoadedColours(self, seed, device)
 
     def network(self, model: Model, head: nn.Module) -> Reading:
         return ColourNetwork(head, self.identity, self.light)

@@ -83,7 +83,7 @@ class Descending:
         self.optimiser.load_state_dict(state)
 
 
-class Ruled:
+class LedByRule:
     """`nalm.LocalGaussNewton` for the units, Adam for the rest. No penalty, no schedule."""
 
     def __init__(self, network: Reading, rate: float) -> None:

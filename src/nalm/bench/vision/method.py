@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
 from nalm.bench.method import Method
-from nalm.bench.vision.learners import Descending, Learner, Ruled
+from nalm.bench.vision.learners import Descending, Learner, LedByRule
 from nalm.bench.vision.networks import Reading
 from nalm.core.recipe import Ramp, Recipe, Schedule
 
@@ -89,7 +89,7 @@ class NetworkRule(NetworkMethod):
     way: ClassVar[str] = "lgn"
 
     def learner(self, network: Reading) -> Learner:
-        return Ruled(network, self.rate)
+        return LedByRule(network, self.rate)
 
     def with_batch(self, batch: int) -> NetworkRule:
         return replace(self, batch=batch)

@@ -21,12 +21,12 @@ from nalm.bench.vision.task import (
     SMALL_TEST,
     TEST_DRAWS,
     ImageTask,
+    LoadedTask,
     Measured,
-    Problem,
 )
 
 
-class PairProblem:
+class LoadedPairs:
     """Pairs side by side."""
 
     def __init__(self, task: DigitPairs, seed: int, device: str) -> None:
@@ -95,8 +95,8 @@ class DigitPairs(ImageTask):
     def operation(self) -> str:
         return self.name
 
-    def problem(self, seed: int, device: str = "cpu") -> Problem:
-        return PairProblem(self, seed, device)
+    def loaded(self, seed: int, device: str = "cpu") -> LoadedTask:
+        return LoadedPairs(self, seed, device)
 
     def network(self, model: Model, head: nn.Module) -> Reading:
         return PairNetwork(head, OPERATIONS[self.name].smallest, self.light)

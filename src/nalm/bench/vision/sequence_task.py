@@ -15,7 +15,7 @@ from nalm.bench.vision.measures import read_all
 from nalm.bench.vision.models import as_cell
 from nalm.bench.vision.networks import Reading, SequenceNetwork
 from nalm.bench.vision.operations import OPERATIONS, check_operation, relative_error, running
-from nalm.bench.vision.task import ImageTask, Measured, Problem
+from nalm.bench.vision.task import ImageTask, LoadedTask, Measured
 
 PRODUCT_LENGTHS = tuple(range(1, 21))
 SUM_LENGTHS = (1, 10, *range(100, 1_001, 100))
@@ -23,7 +23,7 @@ ELIGIBLE = {("mnist", "mul"): 49_566, ("mnist", "add"): 55_000, ("digits", "mul"
 """Training images that sequences are made of, by source and operation: zeros have no place in a product."""
 
 
-class SequenceProblem:
+class LoadedSequences:
     """Sequences, and for the test sequences of many lengths."""
 
     def __init__(self, task: DigitSequences, seed: int, device: str) -> None:
@@ -102,8 +102,8 @@ class DigitSequences(ImageTask):
     def operation(self) -> str:
         return self.name
 
-    def problem(self, seed: int, device: str = "cpu") -> Problem:
-        return SequenceProblem(self, seed, device)
+    def loaded(self, seed: int, device: str = "cpu") -> LoadedTask:
+        return LoadedSequences(self, seed, device)
 
     def network(self, model: Model, head: nn.Module) -> Reading:
         idle = OPERATIONS[self.name].idle

@@ -15,7 +15,7 @@ from nalm.bench.run import Run
 from nalm.bench.vision.digits import normalised
 from nalm.bench.vision.method import NetworkDescent
 from nalm.bench.vision.models import head
-from nalm.bench.vision.pair_task import DigitPairs, PairProblem
+from nalm.bench.vision.pair_task import DigitPairs, LoadedPairs
 from nalm.bench.vision.pairs import PairData
 from nalm.bench.vision.readers import soft_argmax
 from nalm.bench.vision.training import Training
@@ -75,8 +75,8 @@ def measure(batches: int = 4, data: str = "digits") -> Rates:
     try:
         task = DigitPairs(data)
         training = Training(Run(head("ExactProduct"), task, NetworkDescent(Recipe(steps=1, batch=BATCH)), seed=0))
-        assert isinstance(training.problem, PairProblem)
-        plain = plain_steps(training.problem.train)
+        assert isinstance(training.loaded, LoadedPairs)
+        plain = plain_steps(training.loaded.train)
         return Rates(_rate(lambda: next(plain), batches), _rate(lambda: training.advance(1), batches))
     finally:
         torch.set_num_threads(threads)

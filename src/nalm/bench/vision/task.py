@@ -24,7 +24,7 @@ Measured = dict[str, Any]
 `relative_error`) and `digit_rounded` are always there."""
 
 
-class Problem(Protocol):
+class LoadedTask(Protocol):
     """A task with its data at hand."""
 
     count: int  # training samples
@@ -64,7 +64,7 @@ class ImageTask(Task):
         return (type(self).__name__, repr(self))
 
     @abstractmethod
-    def problem(self, seed: int, device: str = "cpu") -> Problem:
+    def loaded(self, seed: int, device: str = "cpu") -> LoadedTask:
         """With its data."""
 
     @abstractmethod

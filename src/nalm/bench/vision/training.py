@@ -37,7 +37,7 @@ class Training:
         self.device = device
         self.method = run.method
         self.task = run.task
-        self.problem = run.task.problem(run.seed, device)
+        self.loaded = run.task.loaded(run.seed, device)
         with _own_randomness(device):
             head = run.model.build()
             head.reset_parameters(run.seed)
@@ -66,7 +66,7 @@ class Training:
             self.network.eval()
             with _own_randomness(self.device):
                 torch.manual_seed(self._step_seed)
-                found = self.problem.measure(self.network)
+                found = self.loaded.measure(self.network)
             now = {"step": self.step, "seconds": self.seconds, "weights": self.weights(), "sparsity": self.sparsity()}
             self.records.append({**now, **found})
         return self.records[-1]
@@ -86,12 +86,12 @@ class Training:
 
     def _batch(self) -> tuple[Tensor, Tensor]:
         size = self.method.batch
-        epoch, place = divmod(self.step, -(-self.problem.count // size))  # the last batch may be smaller
+        epoch, place = divmod(self.step, -(-self.loaded.count // size))  # the last batch may be smaller
         if epoch != self._epoch:
             generator = torch.Generator().manual_seed((self.seed << 32) + ORDERS + epoch)
-            self._order = torch.randperm(self.problem.count, generator=generator).to(self.device)
+            self._order = torch.randperm(self.loaded.count, generator=generator).to(self.device)
             self._epoch = epoch
-        return self.problem.batch(self._order[place * size : (place + 1) * size], self._step_seed)
+        return self.loaded.batch(self._order[place * size : (place + 1) * size], self._step_seed)
 
     def _evaluate(self, x: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
         torch.manual_seed(self._step_seed)  # the same dropout and noise if it is called twice

@@ -29,7 +29,7 @@ STANDARD_INPUT = "-"
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class LoadedTable:
     """Inputs `X` `(rows, columns)`, target `y` `(rows,)`, the names of the inputs, and notes on what was left out."""
 
     X: Array
@@ -55,7 +55,7 @@ def read_table(
     columns: Collection[str] = (),
     drop: Collection[str] = (),
     dropna: bool = True,
-) -> Table:
+) -> LoadedTable:
     """A table from a text file (also .gz), an Excel or Parquet file, or from standard input for "-".
 
     Args:
@@ -90,7 +90,9 @@ def read_table(
     if gaps.any():
         notes.append(f"{int(gaps.sum())} of {len(values)} rows were left out: {_first_gap(name, used)}")
     kept = values[~gaps]
-    return Table(np.ascontiguousarray(kept[:, :-1]), kept[:, -1].copy(), [column.name for column in inputs], notes)
+    return LoadedTable(
+        np.ascontiguousarray(kept[:, :-1]), kept[:, -1].copy(), [column.name for column in inputs], notes
+    )
 
 
 def _read(path: str | Path) -> tuple[str, list[Column]]:

@@ -15,7 +15,7 @@ from nalm.solver.settings import SETTINGS
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class GatheredRows:
     """The rows a search sees, each once, how much each counts, all rows that count, and what there is to say.
 
     `positions` are those of the rows of `every` in the table that was given.
@@ -28,7 +28,7 @@ class Rows:
     notes: tuple[str, ...] = ()
 
 
-def gathered(table: Problem, weights: Any = None) -> Rows:
+def gathered(table: Problem, weights: Any = None) -> GatheredRows:
     """Distinct rows of positive weight; a sample of them, with the ends of every column, if they are very many.
 
     Rows that repeat, or have weights, are put in an order that depends on their values only: a row given twice is a row
@@ -50,7 +50,7 @@ def gathered(table: Problem, weights: Any = None) -> Rows:
     if distinct.rows > SETTINGS.search_rows:
         notes.append(f"a sample of {SETTINGS.search_rows} rows was searched; a law must hold at all rows")
         distinct, counted = _some(distinct, counted, SETTINGS.search_rows)
-    return Rows(distinct, counted, every, positions, tuple(notes))
+    return GatheredRows(distinct, counted, every, positions, tuple(notes))
 
 
 def checked_weights(weights: Any, rows: int) -> Array:

@@ -14,46 +14,46 @@ from nalm.solver.formula.functions import Function, value_of
 
 
 @dataclass(frozen=True)
-class Interval:
+class NumberRange:
     """All numbers from `low` to `high`."""
 
     low: float
     high: float
 
-    def scaled(self, factor: float) -> Interval:
+    def scaled(self, factor: float) -> NumberRange:
         """Every number of it times a factor."""
         ends = sorted((self.low * factor, self.high * factor))
-        return Interval(ends[0], ends[1])
+        return NumberRange(ends[0], ends[1])
 
-    def plus(self, other: Interval) -> Interval:
+    def plus(self, other: NumberRange) -> NumberRange:
         """Where sums of two numbers lie, one from each."""
-        return Interval(self.low + other.low, self.high + other.high)
+        return NumberRange(self.low + other.low, self.high + other.high)
 
-    def times(self, other: Interval) -> Interval:
+    def times(self, other: NumberRange) -> NumberRange:
         """Where products of two numbers lie, one from each."""
         ends = [a * b for a in (self.low, self.high) for b in (other.low, other.high)]
-        return Interval(min(ends), max(ends))
+        return NumberRange(min(ends), max(ends))
 
-    def raised(self, exponent: Fraction) -> Interval | None:
+    def raised(self, exponent: Fraction) -> NumberRange | None:
         """None where some number of the interval has no such power: a pole, or a root of a negative number."""
         around_zero = self.low <= 0 <= self.high
         if (exponent < 0 and around_zero) or (exponent.denominator != 1 and self.low < 0):
             return None
         ends = [math.pow(end, float(exponent)) for end in (self.low, self.high)]
         least = 0.0 if around_zero and exponent.numerator % 2 == 0 else min(ends)
-        return Interval(least, max(ends))
+        return NumberRange(least, max(ends))
 
-    def through(self, function: Function) -> Interval | None:
+    def through(self, function: Function) -> NumberRange | None:
         """None where the function has no value, or a pole, somewhere in the interval."""
         if function in (Function.SIN, Function.COS):
-            return Interval(-1.0, 1.0)
+            return NumberRange(-1.0, 1.0)
         if function is Function.TAN and not -math.pi / 2 < self.low <= self.high < math.pi / 2:
             return None
         ends = [float(end) for end in value_of(function, np.array([self.low, self.high]))]
         if not all(map(math.isfinite, ends)):
             return None
         least = 0.0 if function is Function.ABS and self.low <= 0 <= self.high else min(ends)
-        return Interval(least, max(ends))
+        return NumberRange(least, max(ends))
 
 
 def defined_between(formula: Formula, low: Array, high: Array) -> bool:
@@ -72,14 +72,14 @@ def defined_between(formula: Formula, low: Array, high: Array) -> bool:
     return bounds is not None and math.isfinite(bounds.low) and math.isfinite(bounds.high)
 
 
-def _bounds(formula: Formula, low: Array, high: Array) -> Interval | None:
+def _bounds(formula: Formula, low: Array, high: Array) -> NumberRange | None:
     match formula:
         case Input(index):
-            return Interval(float(low[index]), float(high[index]))
+            return NumberRange(float(low[index]), float(high[index]))
         case Constant(value):
-            return Interval(float(value), float(value))
+            return NumberRange(float(value), float(value))
         case WeightedSum(terms):
-            whole = Interval(0.0, 0.0)
+            whole = NumberRange(0.0, 0.0)
             for coefficient, term in terms:
                 inner = _bounds(term, low, high)
                 if inner is None:
@@ -87,7 +87,7 @@ def _bounds(formula: Formula, low: Array, high: Array) -> Interval | None:
                 whole = whole.plus(inner.scaled(float(coefficient)))
             return whole
         case PowerProduct(factors):
-            whole = Interval(1.0, 1.0)
+            whole = NumberRange(1.0, 1.0)
             for factor, exponent in factors:
                 inner = _bounds(factor, low, high)
                 power = None if inner is None else inner.raised(exponent)

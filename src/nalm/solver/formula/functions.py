@@ -29,7 +29,7 @@ class Function(StrEnum):
 
 
 @dataclass(frozen=True)
-class Rule:
+class Definition:
     """How a function is computed.
 
     Attributes:
@@ -44,17 +44,17 @@ class Rule:
     operator: str
 
 
-RULES = {
-    Function.EXP: Rule(np.exp, np.exp, np.log, "Exp"),
-    Function.LOG: Rule(np.log, lambda a: 1 / a, np.exp, "Log"),
-    Function.SIN: Rule(np.sin, np.cos, np.arcsin, "Sin"),
-    Function.COS: Rule(np.cos, lambda a: -np.sin(a), np.arccos, "Cos"),
-    Function.TAN: Rule(np.tan, lambda a: 1 / np.cos(a) ** 2, np.arctan, "Tan"),
-    Function.TANH: Rule(np.tanh, lambda a: 1 - np.tanh(a) ** 2, np.arctanh, "Tanh"),
-    Function.ASIN: Rule(np.arcsin, lambda a: 1 / np.sqrt(1 - a**2), np.sin, "Asin"),
-    Function.ACOS: Rule(np.arccos, lambda a: -1 / np.sqrt(1 - a**2), np.cos, "Acos"),
-    Function.ATAN: Rule(np.arctan, lambda a: 1 / (1 + a**2), np.tan, "Atan"),
-    Function.ABS: Rule(np.abs, np.sign, None, "Abs"),
+DEFINITIONS = {
+    Function.EXP: Definition(np.exp, np.exp, np.log, "Exp"),
+    Function.LOG: Definition(np.log, lambda a: 1 / a, np.exp, "Log"),
+    Function.SIN: Definition(np.sin, np.cos, np.arcsin, "Sin"),
+    Function.COS: Definition(np.cos, lambda a: -np.sin(a), np.arccos, "Cos"),
+    Function.TAN: Definition(np.tan, lambda a: 1 / np.cos(a) ** 2, np.arctan, "Tan"),
+    Function.TANH: Definition(np.tanh, lambda a: 1 - np.tanh(a) ** 2, np.arctanh, "Tanh"),
+    Function.ASIN: Definition(np.arcsin, lambda a: 1 / np.sqrt(1 - a**2), np.sin, "Asin"),
+    Function.ACOS: Definition(np.arccos, lambda a: -1 / np.sqrt(1 - a**2), np.cos, "Acos"),
+    Function.ATAN: Definition(np.arctan, lambda a: 1 / (1 + a**2), np.tan, "Atan"),
+    Function.ABS: Definition(np.abs, np.sign, None, "Abs"),
 }
 
 
@@ -76,18 +76,18 @@ def named(names: Iterable[str] | None) -> tuple[Function, ...]:
 def value_of(function: Function, argument: Values) -> Values:
     """The function's values; NaN outside its domain."""
     with np.errstate(all="ignore"):
-        return np.asarray(RULES[function].value(argument))
+        return np.asarray(DEFINITIONS[function].value(argument))
 
 
 def slope_of(function: Function, argument: Values) -> Values:
     """Its derivative."""
     with np.errstate(all="ignore"):
-        return np.asarray(RULES[function].slope(argument))
+        return np.asarray(DEFINITIONS[function].slope(argument))
 
 
 def undone(function: Function, values: Values) -> Values | None:
     """The arguments that give these values, on the branch of small numbers; None where there are none."""
-    inverse = RULES[function].inverse
+    inverse = DEFINITIONS[function].inverse
     if inverse is None:
         return None
     with np.errstate(all="ignore"):

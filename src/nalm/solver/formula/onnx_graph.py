@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from nalm.solver.formula.algebra import Applied, Constant, Formula, Input, PowerProduct, WeightedSum
-from nalm.solver.formula.functions import RULES
+from nalm.solver.formula.functions import DEFINITIONS
 
 
 def write_onnx(formula: Formula, columns: int, file: Path) -> None:
@@ -62,7 +62,7 @@ class _Graph:
                 powers = [self._power(self.add(factor), float(exponent)) for factor, exponent in factors]
                 return reduce(lambda a, b: self.node("Mul", [a, b]), powers)
             case Applied(function, argument):
-                return self.node(RULES[function].operator, [self.add(argument)])
+                return self.node(DEFINITIONS[function].operator, [self.add(argument)])
 
     def _power(self, name: str, exponent: float) -> str:
         return name if exponent == 1 else self.node("Pow", [name, self.number(exponent)])

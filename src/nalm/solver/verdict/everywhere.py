@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from nalm.solver.data.problem import Problem
-from nalm.solver.data.rows import Rows, chunks
+from nalm.solver.data.rows import GatheredRows, chunks
 from nalm.solver.formula.algebra import Formula, renumbered
 from nalm.solver.settings import SETTINGS
 from nalm.solver.verdict.candidate import Finding, Status
 from nalm.solver.verdict.print import as_printed
 
 
-def everywhere(finding: Finding, rows: Rows, columns: Sequence[int]) -> Finding:
+def everywhere(finding: Finding, rows: GatheredRows, columns: Sequence[int]) -> Finding:
     """The finding, with its claim taken back if some row of the whole table contradicts it; those rows are named.
 
     Args:
@@ -64,7 +64,7 @@ class Contradictions:
         return f"{len(self.positions)} of {self.rows} rows contradict the formula: {listed}{more}"
 
 
-def contradictions(searched: Problem, formula: Formula, rows: Rows, columns: Sequence[int]) -> Contradictions:
+def contradictions(searched: Problem, formula: Formula, rows: GatheredRows, columns: Sequence[int]) -> Contradictions:
     """What all rows say of a formula over some columns of the table, with the noise and digits of the rows searched."""
     formula = renumbered(formula, columns)
     wrong: list[int] = []

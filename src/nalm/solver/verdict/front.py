@@ -25,7 +25,7 @@ from nalm.solver.verdict.candidate import Candidate, Finding, Fitted, Status, Ve
 
 
 @dataclass(frozen=True, eq=False)
-class Entry:
+class FrontEntry:
     """A formula, the shape it came from, and its squared errors at every row, held out where it was fitted `(n,)`."""
 
     formula: Formula
@@ -44,7 +44,7 @@ def approximated(finding: Finding, weights: Array, seconds: float | None = None)
     problem = finding.problem
     if finding.verdict.status is not Status.NONE or problem.rows < SETTINGS.fewest_held_out or not problem.columns:
         return finding
-    entries: list[Entry] = []
+    entries: list[FrontEntry] = []
     try:
         with time_limit(seconds):
             for entry in chain(_sparse_sums(problem, weights), _tried(finding)):
@@ -54,7 +54,7 @@ def approximated(finding: Finding, weights: Array, seconds: float | None = None)
     return _on_front(finding, entries, weights) if entries else finding
 
 
-def _on_front(finding: Finding, entries: Sequence[Entry], weights: Array) -> Finding:
+def _on_front(finding: Finding, entries: Sequence[FrontEntry], weights: Array) -> Finding:
     problem = finding.problem
     front = _undominated(entries, weights)
     chosen = _knee(front, weights)
@@ -75,7 +75,7 @@ def _on_front(finding: Finding, entries: Sequence[Entry], weights: Array) -> Fin
     return Finding(problem, tuple(verdicts.values()), chosen_verdict)
 
 
-def _sparse_sums(problem: Problem, weights: Array) -> Iterator[Entry]:
+def _sparse_sums(problem: Problem, weights: Array) -> Iterator[FrontEntry]:
     """Sums of growing length, of plain columns and of all terms: of many, more are chosen by chance."""
     ranked = [int(i) for i in by_importance(problem)]
     columns = ranked[: SETTINGS.single_columns]
@@ -85,7 +85,7 @@ def _sparse_sums(problem: Problem, weights: Array) -> Iterator[Entry]:
     yield from _held_out(problem, weights, terms, columns)
 
 
-def _held_out(problem: Problem, weights: Array, terms: Terms, columns: Sequence[int]) -> list[Entry]:
+def _held_out(problem: Problem, weights: Array, terms: Terms, columns: Sequence[int]) -> list[FrontEntry]:
     """Sums fitted to all rows, with the errors that sums of that length, fitted to other rows, make at each row."""
     longest = int(min(SETTINGS.longest_sum, problem.rows // SETTINGS.rows_per_summand))
     whole = sparse_sums(problem, weights, terms, columns, longest)
@@ -97,13 +97,13 @@ def _held_out(problem: Problem, weights: Array, terms: Terms, columns: Sequence[
             values = sparse_sums(problem, np.where(out, 0.0, weights), terms, columns, longest).values
             squares[: len(values), out] = (values[:, out] - problem.y[out]) ** 2
     return [
-        Entry(_fitted(problem, chosen, weights), "sparse sum", errors)
+        FrontEntry(_fitted(problem, chosen, weights), "sparse sum", errors)
         for chosen, errors in zip(whole.terms, squares, strict=False)
         if np.all(np.isfinite(errors))
     ]
 
 
-def _tried(finding: Finding) -> list[Entry]:
+def _tried(finding: Finding) -> list[FrontEntry]:
     """What the search has met, if it has few numbers for the rows it was fitted to, and no pole."""
     problem = finding.problem
     low, high = np.min(problem.X, axis=0), np.max(problem.X, axis=0)
@@ -118,17 +118,17 @@ def _tried(finding: Finding) -> list[Entry]:
     return [entry for entry in entries if np.all(np.isfinite(entry.squares)) and problem.balances(entry.formula)]
 
 
-def _in_sample(problem: Problem, formula: Formula, shape: str) -> Entry:
+def _in_sample(problem: Problem, formula: Formula, shape: str) -> FrontEntry:
     """Errors at the rows it was fitted to, enlarged by what fitting has taken off them."""
     optimism = _optimism(problem.rows, len(real_constants(formula)))
-    return Entry(formula, shape, optimism * (evaluate(formula, problem.X) - problem.y) ** 2)
+    return FrontEntry(formula, shape, optimism * (evaluate(formula, problem.X) - problem.y) ** 2)
 
 
 def _optimism(rows: int, numbers: int) -> float:
     return (rows + numbers) / (rows - numbers)
 
 
-def _shortened(problem: Problem, entry: Entry) -> Entry:
+def _shortened(problem: Problem, entry: FrontEntry) -> FrontEntry:
     """The same with its numbers rounded to their accuracy, if that costs nothing that anyone would notice."""
     values = real_constants(entry.formula)
     if not values or not np.all(np.isfinite(entry.squares)):
@@ -138,9 +138,9 @@ def _shortened(problem: Problem, entry: Entry) -> Entry:
     return short if np.mean(short.squares) <= (1 + SETTINGS.knee_share) * np.mean(entry.squares) else entry
 
 
-def _undominated(entries: Iterable[Entry], weights: Array) -> list[Entry]:
+def _undominated(entries: Iterable[FrontEntry], weights: Array) -> list[FrontEntry]:
     """Shortest first, each with a smaller error than all shorter ones."""
-    front: list[Entry] = []
+    front: list[FrontEntry] = []
     least = np.inf
     ranked = [(size(entry.formula), float(np.average(entry.squares, weights=weights)), entry) for entry in entries]
     for _, error, entry in sorted(ranked, key=lambda r: r[:2]):
@@ -150,7 +150,7 @@ def _undominated(entries: Iterable[Entry], weights: Array) -> list[Entry]:
     return front
 
 
-def _knee(front: Sequence[Entry], weights: Array) -> Entry:
+def _knee(front: Sequence[FrontEntry], weights: Array) -> FrontEntry:
     """The shortest whose error exceeds the least by little: a share of it, or of the uncertainty of the difference."""
     best = front[-1]
     share = weights / np.sum(weights)
@@ -196,14 +196,14 @@ def _rounded(value: float, deviation: float) -> float:
     return float(round(value, decimals)) if abs(decimals) < 300 else value
 
 
-def _verdict(problem: Problem, entry: Entry, weights: Array) -> Verdict:
+def _verdict(problem: Problem, entry: FrontEntry, weights: Array) -> Verdict:
     error = np.sqrt(np.average(entry.squares, weights=weights) / np.average(problem.y**2, weights=weights))
     constants = tuple(map(Fitted, real_constants(entry.formula), _deviations(problem, entry)))
     backward = problem.backward_error(entry.formula)
     return Verdict(Candidate(entry.formula, entry.shape, backward, float(error), constants), Status.APPROXIMATION)
 
 
-def _deviations(problem: Problem, entry: Entry) -> list[float]:
+def _deviations(problem: Problem, entry: FrontEntry) -> list[float]:
     by_constant = gradients(entry.formula, problem.X)[2]
     if not by_constant.shape[1] or not np.all(np.isfinite(by_constant)):
         return [float("inf")] * by_constant.shape[1]

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from nalm.core.arguments import Seed, checks_arguments
 from nalm.core.uniforms import seeds_of
-from nalm.training.formula.search import Search, Size, confirms
+from nalm.training.formula.attempts import Attempts, Size, confirms
 from nalm.training.formula.settings import Settings
 from nalm.training.formula.shape import Numbers
 from nalm.training.rule.base import Base, common_runs
@@ -139,7 +139,7 @@ class Track:
         self.layer = layer
         self.settings = settings
         rows = (seeds.unsqueeze(-1) + 104729 * torch.arange(layer.out_features)).reshape(-1) % LARGEST_SEED
-        self.search = Search(Size(layer.terms, layer.factors, layer.in_features), rows, settings)
+        self.search = Attempts(Size(layer.terms, layer.factors, layer.in_features), rows, settings)
         self.held = torch.zeros(len(rows), dtype=torch.bool)
         self.until = torch.full((len(rows),), SOMETIME)  # the step at which the search for a shorter formula ends
         self.doubts = torch.zeros(len(rows), dtype=torch.int64)

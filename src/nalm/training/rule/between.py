@@ -21,7 +21,7 @@ from nalm.training.rule.feedback import Feedback
 from nalm.training.rule.graph import Place, Position
 from nalm.training.rule.looks import Looks
 from nalm.training.rule.mode import Seen, Standing, share
-from nalm.training.rule.progress import Progress
+from nalm.training.rule.progress import ProgressState
 from nalm.training.rule.regression import Regression, View, solve
 from nalm.training.rule.ruled import Ruled
 from nalm.training.rule.settings import Settings
@@ -62,7 +62,7 @@ class Solved(NamedTuple):
 
 
 @dataclass
-class Rows(State):
+class RowsState(State):
     """What the rule does with each row `(*runs, out)`.
 
     Attributes:
@@ -119,8 +119,8 @@ class Between:
         # layers above can undo a mixing of several outputs, so that no row has a target of its own
         self.hopeless = ruled.unit.out_features > 1 and place.learned_above
         self.free = Regression.of(ruled)
-        self.rows = Rows.of(ruled)
-        self.progress = Progress.of(self.rows.before)
+        self.rows = RowsState.of(ruled)
+        self.progress = ProgressState.of(self.rows.before)
         # what layers below say changes in every step anyway, and at the pace of their training
         self.looks = Looks(settings.sparse if place.learned_below else settings.spacing, settings.rest)
         self.solved: Solved | None = None

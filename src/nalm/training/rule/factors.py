@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from nalm.training.rule.joint import Search
+from nalm.training.rule.joint import StackState
 from nalm.training.rule.regression import solve
 from nalm.training.rule.ruled import Ruled
 
@@ -59,7 +59,7 @@ class Member:
     """A unit of a stack and its search."""
 
     ruled: Ruled
-    search: Search
+    search: StackState
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ class Position(Enum):
     BETWEEN = "between layers"  # layers of the base optimiser lie below, above or beside it and can make up for it
 
 
-class Line(NamedTuple):
+class GainAndBias(NamedTuple):
     """The parameters of a linear layer with one input and one output: a gain and a bias."""
 
     gain: nn.Parameter
@@ -51,7 +51,7 @@ class Place:
     position: Position
     learned_below: bool = False
     learned_above: bool = False
-    line: Line | None = None
+    line: GainAndBias | None = None
 
 
 def places(watched: Sequence[Watched], output: Tensor, own: Collection[nn.Parameter]) -> list[Place | None]:
@@ -126,7 +126,7 @@ def _leading_to(root: Node, goals: Collection[Node]) -> set[Node]:
     return found - set(goals)
 
 
-def line_above(one: Watched, output: Tensor) -> Line | None:
+def line_above(one: Watched, output: Tensor) -> GainAndBias | None:
     """The linear layer directly above a unit with one output, if all above that is the network's output."""
     if one.unit.runs:
         return None
@@ -139,7 +139,7 @@ def line_above(one: Watched, output: Tensor) -> Line | None:
     weight, constant = (getattr(leaf, "variable", None) for leaf in (gain, bias))
     if not isinstance(weight, nn.Parameter) or not isinstance(constant, nn.Parameter):
         return None
-    return Line(weight, constant) if weight.numel() == constant.numel() == 1 else None
+    return GainAndBias(weight, constant) if weight.numel() == constant.numel() == 1 else None
 
 
 def feeds(lower: Watched, upper: Watched, same: Callable[[Tensor, Tensor], bool]) -> bool:

@@ -23,7 +23,7 @@ BEGIN = 10  # steps until it rests on as many batches as it ever will
 
 
 @dataclass
-class Search(State):
+class StackState(State):
     """The free numbers of a unit in a stack and what is known about it; float64, in no box.
 
     Attributes:
@@ -102,7 +102,7 @@ class Situation:
     settings: Settings
 
 
-def propose(ruled: Ruled, search: Search, feedback: Feedback, situation: Situation) -> Proposal:
+def propose(ruled: Ruled, search: StackState, feedback: Feedback, situation: Situation) -> Proposal:
     """A Gauss-Newton step of a unit in the coordinate of its output."""
     f = ruled.form.features(feedback.x)
     memory = search.older(f.shape[-1], f.shape[-2], situation.ok, situation.settings)
@@ -119,7 +119,7 @@ def propose(ruled: Ruled, search: Search, feedback: Feedback, situation: Situati
     return Proposal(change, -(feedback.delta * moved).sum((-2, -1)), effect)
 
 
-def _factored(search: Search, feedback: Feedback, f: Tensor, memory: float, situation: Situation) -> Tensor:
+def _factored(search: StackState, feedback: Feedback, f: Tensor, memory: float, situation: Situation) -> Tensor:
     """Curvature as a product of what the outputs and what the inputs know: (E v v')^-1 gradient (E f f')^-1."""
     between = torch.einsum("p...on,p...qn->...oq", feedback.probe, feedback.probe)
     between = search.running("outputs", between, memory, situation.ok, search.age)
@@ -132,7 +132,7 @@ def _factored(search: Search, feedback: Feedback, f: Tensor, memory: float, situ
     return divided(search.factor, left.mT).mT
 
 
-def _block(search: Search, feedback: Feedback, slopes: Tensor, memory: float, ok: Tensor) -> Tensor:
+def _block(search: StackState, feedback: Feedback, slopes: Tensor, memory: float, ok: Tensor) -> Tensor:
     """The whole curvature of all exponents of a unit together."""
     reach = feedback.probe.unsqueeze(-2) * slopes  # (probes, *runs, out, in, samples)
     flat = reach.flatten(-3, -2)

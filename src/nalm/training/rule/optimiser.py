@@ -19,7 +19,7 @@ from nalm.training.rule.batch import Batch, Pass
 from nalm.training.rule.between import Between
 from nalm.training.rule.curvature import loss_probes
 from nalm.training.rule.feedback import Feedback, gather
-from nalm.training.rule.graph import Line, Place, Position, places
+from nalm.training.rule.graph import GainAndBias, Place, Position, places
 from nalm.training.rule.mode import Mode, Seen
 from nalm.training.rule.report import Report
 from nalm.training.rule.ruled import Ruled, ruled
@@ -307,7 +307,7 @@ class LocalGaussNewton(torch.optim.Optimizer):
     def _place_loaded(self, saved: Mapping[str, Any]) -> Place:
         line = saved["line"]
         if line is not None:
-            line = None if None in line else Line(*(self.model.get_parameter(name) for name in line))
+            line = None if None in line else GainAndBias(*(self.model.get_parameter(name) for name in line))
         return Place(Position[saved["position"]], saved["below"], saved["above"], line)
 
     def __getstate__(self) -> dict[str, Any]:

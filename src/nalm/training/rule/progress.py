@@ -15,7 +15,7 @@ FALLS = 0.2  # a smaller decrease of it is none: two deviations of that mean, if
 
 
 @dataclass
-class Progress(State):
+class ProgressState(State):
     """Of each run `(*runs,)`.
 
     Attributes:

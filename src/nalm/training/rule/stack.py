@@ -21,9 +21,9 @@ from nalm.training.rule.batch import Batch, Pass
 from nalm.training.rule.factors import Factors, Member
 from nalm.training.rule.feedback import gather
 from nalm.training.rule.graph import Position, feeds
-from nalm.training.rule.joint import Proposal, Search, Situation, joint_share, propose
+from nalm.training.rule.joint import Proposal, Situation, StackState, joint_share, propose
 from nalm.training.rule.mode import Seen, Standing, share
-from nalm.training.rule.progress import Progress
+from nalm.training.rule.progress import ProgressState
 from nalm.training.rule.ruled import Ruled, holding
 from nalm.training.rule.settings import Settings
 from nalm.training.rule.state import State
@@ -75,11 +75,11 @@ class Stack:
     def __init__(self, units: Sequence[Ruled], settings: Settings) -> None:
         self.units: Sequence[Ruled] = list(units)
         self.settings = settings
-        self.members = [Member(ruled, Search.of(ruled)) for ruled in units]
+        self.members = [Member(ruled, StackState.of(ruled)) for ruled in units]
         self.pairs: list[Factors] | None = None  # until the units have been seen at work
         runs = units[0].unit.runs
         self.tries = Tries.of(self.members[0].search.numbers, runs)
-        self.progress = Progress.of(self.tries.unexplained)
+        self.progress = ProgressState.of(self.tries.unexplained)
         self.steps = 0
         self._writes: list[tuple[Tensor, list[Tensor]]] = []  # runs, and the numbers of each unit
 

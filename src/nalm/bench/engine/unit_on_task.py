@@ -42,7 +42,7 @@ def substituted(unit: Unit, parameters: Mapping[str, Tensor]) -> Iterator[Unit]:
 
 
 @dataclass(frozen=True)
-class Problem(Generic[M]):
+class UnitOnTask(Generic[M]):
     """A cohort's unit on its task. `unit` decides over how many runs it works."""
 
     unit: Unit

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from nalm.bench.engine.losses import LOSSES
-from nalm.bench.engine.problem import Arrays, Problem, Shape, Tensors, selected, stacked, substituted
+from nalm.bench.engine.unit_on_task import Arrays, Shape, Tensors, UnitOnTask, selected, stacked, substituted
 from nalm.bench.method import Descent
 from nalm.bench.run import Run
 from nalm.core import semantics
@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Program(Problem[Descent]):
+class DescentStep(UnitOnTask[Descent]):
     """The step of a cohort's runs and what it needs."""
 
     @property
@@ -102,7 +102,7 @@ class Program(Problem[Descent]):
         return now
 
     def constants(self, runs: Sequence[Run]) -> Arrays:
-        """As for every problem, with the learning rate and whether each waiting penalty is awake yet."""
+        """As for every method, with the learning rate and whether each waiting penalty is awake yet."""
         asleep = {awake(name): [0.0] * len(runs) for name in self.method.waiting}
         rates = [run.method.recipe.rate for run in runs if isinstance(run.method, Descent)]
         return super().constants(runs) | stacked({"rate": rates, **asleep})

@@ -8,9 +8,9 @@ import torch
 
 from nalm.bench.engine.cohort import Cohort
 from nalm.bench.engine.descent import choose
+from nalm.bench.engine.descent_step import DescentStep
 from nalm.bench.engine.losses import mape, mse, pcc
 from nalm.bench.engine.options import Options
-from nalm.bench.engine.program import Program
 from nalm.bench.engine.train import groups, train
 from nalm.bench.method import Descent
 from nalm.bench.run import Run, single
@@ -191,7 +191,7 @@ def test_compiled_torch_loop_equals_eager():
     if not can_compile():
         pytest.skip("no C++ compiler on this machine, so the compiled torch loop cannot run")
     runs = [run(seed=s) for s in range(2)]
-    eager, compiled = Cohort(runs, Program), Cohort(runs, Program)
+    eager, compiled = Cohort(runs, DescentStep), Cohort(runs, DescentStep)
     eager.train(TorchBackend(eager.problem), lambda _: None)
     compiled.train(TorchBackend(compiled.problem, compiled=True), lambda _: None)
     np.testing.assert_allclose(compiled.state["W"], eager.state["W"], atol=1e-6)
@@ -203,7 +203,7 @@ def test_a_refused_unit_falls_back_with_one_line():
         Rows.of([[1.0, 2.0], [3.0, 4.0]], [2.0, 12.0]),
         Rows.of([[5.0, 6.0]], [30.0]),
     )
-    cohort = Cohort([Run(single("NMU", 2), task, Descent(Recipe(steps=10)), 0, 10)], Program)
+    cohort = Cohort([Run(single("NMU", 2), task, Descent(Recipe(steps=10)), 0, 10)], DescentStep)
     backend = choose(cohort, Options(say=lines.append))
     assert backend.name == "torch"
     assert len(lines) == 1

@@ -29,7 +29,7 @@ class Size:
     inputs: int
 
 
-class Search:
+class Attempts:
     """Attempts for several rows (outputs, runs) at once; nothing of one row depends on another.
 
     Attributes:
