@@ -182,10 +182,11 @@ LADDERS = {
     "nalm.training.rule": [
         "curvature looks settings state watch",
         "feedback graph progress ruled",
-        "batch parity regression",
+        "batch parity regression route",
         "joint mode",
         "at_output between factors",
         "base report stack",
+        "gated",
         "optimiser",
     ],
     "nalm.units": [

@@ -215,10 +215,11 @@ def models() -> list[nn.Module]:
         nalm.Chain(nalm.NAU(6, 3, seed=0), nalm.NMU(3, 1, seed=0)),
         nn.Sequential(nn.Linear(6, 4), nn.Softplus(), nalm.NRU(4, 1, seed=0), nn.Linear(1, 1)),
         nalm.Chain(nalm.NAU(6, 3, seed=0), nalm.NRU(3, 2, seed=0), nalm.NAU(2, 1, seed=0)),
+        nalm.Gated(nalm.NAU(6, 1, seed=0), nalm.Chain(nalm.NAU(6, 2, seed=0), nalm.NRU(2, 1, seed=0))),
     ]
 
 
-@pytest.mark.parametrize("which", range(4))
+@pytest.mark.parametrize("which", range(5))
 def test_resumes_bit_for_bit(which: int, tmp_path: object) -> None:
     inputs = 4 if which == 0 else 6
     draw = batches(lambda x: x[:, :1] * (x[:, 1:2] + x[:, 3:4]), inputs, 1.0, 2.0, 16)

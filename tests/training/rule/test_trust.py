@@ -7,6 +7,7 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -68,7 +69,7 @@ def half(x: Tensor) -> Tensor:
 
 
 @pytest.mark.parametrize("name", FORMED)
-@pytest.mark.parametrize("where", ["output", "between", "stack"])
+@pytest.mark.parametrize("where", ["output", "between", "stack", "gated"])
 def test_the_returned_loss_is_that_of_the_model_one_holds(name: str, where: str) -> None:
     torch.manual_seed(0)
     unit = FORMED[name](seed=0)
@@ -76,6 +77,7 @@ def test_the_returned_loss_is_that_of_the_model_one_holds(name: str, where: str)
         "output": unit,
         "between": nn.Sequential(nn.Linear(3, 3), nn.Softplus(), unit, nn.Linear(2, 2)),
         "stack": nn.Sequential(nalm.NAU(3, 3, seed=1), unit),
+        "gated": nalm.Gated(unit, nalm.NAU(3, 2, seed=1)),
     }[where]
     optimiser, draw = LocalGaussNewton(model), batches(half, 3, 1.0, 2.0, 32)
     for step in range(25):
@@ -237,6 +239,58 @@ def test_a_power_that_is_no_grid_point_is_not_taken_for_one() -> None:
     draw = batches(lambda x: 3 * x[:, :1] ** 0.5 + 1, 4, 1.0, 4.0, 128)
     train(model, draw, 250, base=lambda p: torch.optim.Adam(p, 1e-2))
     assert not model.unit.on_grid()
+
+
+# -- 7: gates between units ------------------------------------------------------------------------------------------
+
+
+def gated(second: type[nalm.Unit], *sizes: int, seed: int = 0, runs: tuple[int, ...] = ()) -> nalm.Chain:
+    """Layers that may each be a sum or something else."""
+    pairs = [(nalm.NAU(i, o, runs), second(i, o, runs)) for i, o in pairwise(sizes)]
+    chain = nalm.Chain(*(nalm.Gated(*pair) for pair in pairs))
+    chain.reset_parameters(seed)
+    return chain
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_a_chain_with_gates_is_learned(seed: int) -> None:
+    net = gated(nalm.NRU, 4, 2, 1, seed=seed)
+    draw = batches(lambda x: 1 / x[:, :3].prod(1, keepdim=True), 4, 1.0, 2.0, 128)
+    train(net, draw, 450)
+    assert net.on_grid()
+    assert str(nalm.read(net)) == "1/(x0*x1*x2)"
+    assert deployed(net, draw) < 1e-10
+
+
+def test_runs_of_a_cohort_may_differ_in_their_gates() -> None:
+    net = gated(nalm.NMU, 3, 1, runs=(2,))
+
+    def draw(step: int) -> tuple[Tensor, Tensor]:
+        x = 4 * torch.rand(64, 3, generator=torch.Generator().manual_seed(step)) - 2
+        return x.expand(2, -1, -1), torch.stack([x[:, :1] + x[:, 1:2], first_times_second(x)])
+
+    optimiser = train(net, draw, 300, lambda y, t: (y - t).square().mean((-2, -1)))
+    gate = net.layers[0]
+    assert isinstance(gate, nalm.Gated)
+    assert gate.g.flatten().tolist() == pytest.approx([1, 0], abs=1e-12)  # a sigmoid that is saturated
+    assert [run.tolist() for run in gate.first.W] == [[[1, 1, 0]], [[0, 0, 0]]]
+    assert [run.tolist() for run in gate.second.W] == [[[0, 0, 0]], [[1, 1, 0]]]
+    assert optimiser.report().numbers()["layers.0.second/on_grid"] == 1
+
+
+def test_the_side_that_is_shut_cannot_be_infinite() -> None:
+    gate = nalm.Gated(nalm.NAU(2, 1, seed=0), nalm.NRU(2, 1, seed=0))
+    train(gate, batches(lambda x: x[:, :1] - x[:, 1:2], 2), 30)
+    assert gate(torch.tensor([[0.0, 0.0], [1.0, 0.0]])).tolist() == [[0], [1]]
+
+
+def test_a_gate_inside_a_network_is_left_to_the_base_with_one_warning() -> None:
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(3, 3), gated(nalm.NMU, 3, 1))
+    with pytest.warns(UserWarning, match=r"Left to the base optimiser.*the gate of 1\.layers\.0") as caught:
+        optimiser = train(model, batches(first_times_second, 3), 2)
+    assert len(caught) == 1
+    assert {one.position.value for one in optimiser.report().standings} == {"between layers"}
 
 
 # -- 8: never worse than the base optimiser alone --------------------------------------------------------------------

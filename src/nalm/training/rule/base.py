@@ -9,6 +9,7 @@ import torch
 from torch import nn
 
 from nalm.core.unit import Unit
+from nalm.training.rule.route import gates
 from nalm.training.rule.ruled import covered
 
 Base = torch.optim.Optimizer | Callable[[list[nn.Parameter]], torch.optim.Optimizer]
@@ -40,10 +41,10 @@ def make_base(base: Base | None, model: nn.Module) -> torch.optim.Optimizer:
 
 def warn_fallbacks(model: nn.Module) -> None:
     """Say once which arithmetic units the rule cannot train."""
-    names = []
+    names, searched = [], set(gates(model))
     for name, module in model.named_modules():
         arithmetic = isinstance(module, Unit) and any(w.grid for w in module.weights.values())
-        if arithmetic and not covered(module):
+        if arithmetic and not covered(module) and module not in searched:
             names.append(f"{name or 'the model'} ({type(module).__name__})")
     if names:
         what = ", ".join(names)

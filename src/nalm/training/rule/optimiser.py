@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from nalm.core.arguments import check, checks_arguments, need_of
+from nalm.core.containers import StaticMixture
 from nalm.core.unit import Unit
 from nalm.training.rule.at_output import AtOutput
 from nalm.training.rule.base import Base, common_runs, make_base, warn_fallbacks
@@ -19,15 +20,18 @@ from nalm.training.rule.batch import Batch, Pass
 from nalm.training.rule.between import Between
 from nalm.training.rule.curvature import loss_probes
 from nalm.training.rule.feedback import Feedback, gather
+from nalm.training.rule.gated import GatedStack
 from nalm.training.rule.graph import GainAndBias, Place, Position, places
 from nalm.training.rule.mode import Mode, Seen
 from nalm.training.rule.report import Report
+from nalm.training.rule.route import MOST_GATES, gates, routes, searchable
 from nalm.training.rule.ruled import Ruled, ruled
 from nalm.training.rule.settings import Settings
 from nalm.training.rule.stack import Stack
 from nalm.training.rule.watch import Watched, untouched, watching
 
 Closure = Callable[[], tuple[Tensor, Tensor]]
+WHY_LEFT = f"only up to {MOST_GATES} gates, among units alone, are searched"
 MANY_REFUSED = 10  # batches in a row that are not finite, before we say so
 
 
@@ -68,6 +72,7 @@ class LocalGaussNewton(torch.optim.Optimizer):
         self.units = list(ruled(model))
         if not self.units:
             raise ValueError(f"{type(model).__name__} contains no unit with a form, so there is nothing to train here.")
+        self.gates = list(gates(model))
         self.runs = common_runs([one.unit for one in self.units])
         self.base = make_base(base, model)
         super().__init__(self.base.param_groups, self.base.defaults)
@@ -83,7 +88,7 @@ class LocalGaussNewton(torch.optim.Optimizer):
         """Forget everything: begin from the weights the units hold."""
         self.modes: list[Mode] | None = None  # until the units have been seen at work
         self._places: dict[Ruled, Place] = {}
-        self._active = [one for one in self.units if one.trainable]
+        self._active = self._trainable()
         self._written: list[Tensor] | None = None
 
     def __repr__(self) -> str:
@@ -107,9 +112,9 @@ class LocalGaussNewton(torch.optim.Optimizer):
         """
         self._refuse_misuse(evaluate)
         assert evaluate is not None
-        active = [one for one in self.units if one.trainable]
-        if active != self._active or self._changed_outside():
+        if self._trainable() != self._active or self._changed_outside():
             self._begin()
+        active = self._active
         closure = partial(evaluate, *batch)
         self.steps += 1
         # where no mode is due this is a step of the base optimiser and no more
@@ -176,10 +181,29 @@ class LocalGaussNewton(torch.optim.Optimizer):
         """Ask the graph where each unit sits, once."""
         if self.modes is not None:
             return
-        own = {p for one in self._active for p in one.unit.parameters(recurse=False)}
-        found = zip(self._active, places(watched, output, own), strict=True)
-        self._places = {one: place for one, place in found if place is not None}
-        self.modes = make_modes(self._places, self.settings)
+        candidates = self._candidates()
+        self._places = self._placed(watched, output, candidates)
+        kept = gates_of_stacks(candidates, self._places)
+        if len(kept) < len(candidates):  # then the others are neighbours of their units
+            self._places = self._placed(watched, output, kept)
+            names = {module: name or "the model" for name, module in self.model.named_modules()}
+            what = ", ".join(names[gate] for gate in candidates if gate not in kept)
+            warnings.warn(f"Left to the base optimiser, as {WHY_LEFT}: the gate of {what}.", stacklevel=4)
+        self.modes = make_modes(self._places, kept, self.settings)
+
+    def _placed(self, watched: Sequence[Watched], output: Tensor, own: Sequence[StaticMixture]) -> dict[Ruled, Place]:
+        """The places of all units on which the output depends, if some gates are the rule's."""
+        owners = [*(one.unit for one in self._active), *own]
+        mine = {p for owner in owners for p in owner.parameters(recurse=False)}
+        found = zip(self._active, places(watched, output, mine), strict=True)
+        return {one: place for one, place in found if place is not None}
+
+    def _trainable(self) -> list[Ruled]:
+        return [one for one in self.units if one.trainable]
+
+    def _candidates(self) -> list[StaticMixture]:
+        units = {one.unit for one in self._active}
+        return [gate for gate in self.gates if searchable(gate, units)]
 
     def _learn(
         self,
@@ -226,7 +250,8 @@ class LocalGaussNewton(torch.optim.Optimizer):
                 module.project_()
 
     def _held(self) -> list[Tensor]:
-        return [p.detach().clone() for one in self.units for p in one.unit.parameters(recurse=False)]
+        owners = [*(one.unit for one in self.units), *self.gates]
+        return [p.detach().clone() for owner in owners for p in owner.parameters(recurse=False)]
 
     def _changed_outside(self) -> bool:
         """Whether somebody else has changed the units' weights since the last step."""
@@ -287,7 +312,8 @@ class LocalGaussNewton(torch.optim.Optimizer):
             by_name = {one.name: one for one in self.units}
             for name, place in rule["places"].items():
                 self._places[by_name[name]] = self._place_loaded(place)
-            self.modes = make_modes(self._places, self.settings)
+            kept = gates_of_stacks(self._candidates(), self._places)
+            self.modes = make_modes(self._places, kept, self.settings)
             for mode, saved in zip(self.modes, rule["modes"], strict=True):
                 mode.load(saved)
         self.steps, self.refused = int(rule["steps"]), int(rule["refused"])
@@ -315,7 +341,14 @@ class LocalGaussNewton(torch.optim.Optimizer):
         return {k: v for k, v in self.__dict__.items() if k not in ("step", "_written")} | {"_written": None}
 
 
-def make_modes(places: Mapping[Ruled, Place], settings: Settings) -> list[Mode]:
+def gates_of_stacks(candidates: Sequence[StaticMixture], places: Mapping[Ruled, Place]) -> list[StaticMixture]:
+    """Those of some gates around which there are only units of the rule; none if there are too many to try."""
+    stacked = {one.unit for one, place in places.items() if place.position is Position.STACK}
+    kept = [gate for gate in candidates if searchable(gate, stacked)]
+    return kept if len(kept) <= MOST_GATES else []
+
+
+def make_modes(places: Mapping[Ruled, Place], gates_between: Sequence[StaticMixture], settings: Settings) -> list[Mode]:
     """How units are treated: a stack as a whole, others one by one."""
     modes: list[Mode] = []
     for one, place in places.items():
@@ -324,4 +357,7 @@ def make_modes(places: Mapping[Ruled, Place], settings: Settings) -> list[Mode]:
         elif place.position is Position.BETWEEN:
             modes.append(Between(one, place, settings))
     stacked = [one for one, place in places.items() if place.position is Position.STACK]
-    return [*modes, Stack(stacked, settings)] if stacked else modes
+    if stacked:
+        ways = routes(gates_between, stacked)
+        modes.append(GatedStack(stacked, ways, settings) if gates_between else Stack(ways[0], settings))
+    return modes

@@ -24,6 +24,7 @@ from nalm.training.rule.graph import Position, feeds
 from nalm.training.rule.joint import Proposal, Situation, StackState, joint_share, propose
 from nalm.training.rule.mode import Seen, Standing, share
 from nalm.training.rule.progress import ProgressState
+from nalm.training.rule.route import Route
 from nalm.training.rule.ruled import Ruled, holding
 from nalm.training.rule.settings import Settings
 from nalm.training.rule.state import State
@@ -72,16 +73,23 @@ class Stack:
 
     position = Position.STACK
 
-    def __init__(self, units: Sequence[Ruled], settings: Settings) -> None:
-        self.units: Sequence[Ruled] = list(units)
+    def __init__(self, route: Route, settings: Settings) -> None:
+        self.route = route
+        self.units: Sequence[Ruled] = route.units
         self.settings = settings
-        self.members = [Member(ruled, StackState.of(ruled)) for ruled in units]
+        self.members = [Member(ruled, StackState.of(ruled)) for ruled in route.units]
         self.pairs: list[Factors] | None = None  # until the units have been seen at work
-        runs = units[0].unit.runs
+        runs = self.units[0].unit.runs
         self.tries = Tries.of(self.members[0].search.numbers, runs)
         self.progress = ProgressState.of(self.tries.unexplained)
         self.steps = 0
         self._writes: list[tuple[Tensor, list[Tensor]]] = []  # runs, and the numbers of each unit
+
+    @property
+    def changes(self) -> Tensor:
+        """The runs `(*runs,)` in which it has something to store in this step."""
+        none = torch.zeros_like(self.tries.placed)
+        return torch.stack([none, *(runs for runs, _ in self._writes)]).any(0)
 
     def due(self, step: int) -> bool:
         """Every step; where the units hold an exact grid point it takes no pass of its own."""
@@ -96,18 +104,15 @@ class Stack:
     def learn(self, seen: Sequence[Seen], batch: Batch) -> None:
         """One step of the search, and what to hold after it."""
         held = batch.plain.loss.detach().double().nan_to_num(torch.inf)
+        self.tries.keep(batch.ok, unexplained=held / (batch.plain.size / 2).clamp(min=1e-300))
+        self.rest()
+        if bool((self.tries.placed & is_rounding(batch.plain)).all()):
+            return
         if self.pairs is None:
-            self._begin([s.watched for s in seen])
-        size = batch.plain.size
-        self.tries.keep(batch.ok, unexplained=held / (size / 2).clamp(min=1e-300))
-        floor = 0.5 * (ROUNDING * batch.plain.rounding) ** 2 * size
-        self._writes = []
-        if bool((self.tries.placed & (held <= floor)).all()):
-            return  # there is nothing to learn from rounding
+            self._begin(batch)
         self.steps += 1
-        numbers = [m.search.numbers for m in self.members]
-        watched = [Watched(m.ruled.unit, self._stand_in(m, n)) for m, n in zip(self.members, numbers, strict=True)]
-        found = batch.again(watched)
+        watched = self._stand_ins([m.search.numbers for m in self.members])
+        found = batch.again([*watched, *self.route.stand_ins()])
         finite = found.finite
         done = self._settle(batch, found, held, finite)
         self._store_free(found, held, finite)
@@ -116,11 +121,22 @@ class Stack:
             pair.balance(self.settings.balance, finite)
         self._again(batch, found, held, finite)
 
-    def _stand_in(self, member: Member, numbers: Tensor) -> Callable[[Tensor], Tensor]:
-        whole = (numbers == member.ruled.nearest(numbers)).all(-1)
-        return partial(member.ruled.compute, numbers, whole)
+    def rest(self) -> None:
+        """A step in which nothing is searched; a grid point that is held stays."""
+        self._writes = []
 
-    def _begin(self, watched: Sequence[Watched]) -> None:
+    def _stand_ins(self, numbers: Sequence[Tensor]) -> list[Watched]:
+        """The forms, in the units' places, with some numbers."""
+        watched = []
+        for member, own in zip(self.members, numbers, strict=True):
+            whole = (own == member.ruled.nearest(own)).all(-1)
+            watched.append(Watched(member.ruled.unit, partial(member.ruled.compute, own, whole)))
+        return watched
+
+    def _begin(self, batch: Batch) -> None:
+        """See who feeds whom."""
+        watched = self._stand_ins([m.search.numbers for m in self.members])
+        batch.again([*watched, *self.route.stand_ins()])
         self.pairs = find_pairs(self.members, watched)
         for pair in self.pairs:
             pair.open(self.tries.attempt, torch.ones_like(self.tries.snapped))
@@ -131,9 +147,9 @@ class Stack:
     def _settle(self, batch: Batch, found: Pass, held: Tensor, ok: Tensor) -> Tensor:
         """Try the grid on the batch; gradients are always taken at the free numbers. The runs with nothing to learn."""
         s, tries, numbers = self.settings, self.tries, self._rounded()
-        watched = [Watched(m.ruled.unit, self._stand_in(m, n)) for m, n in zip(self.members, numbers, strict=True)]
+        watched = [*self._stand_ins(numbers), *self.route.stand_ins()]
         grid, free = batch.loss_with(watched).double(), found.loss.detach().double()
-        floor = 0.5 * (ROUNDING * found.rounding) ** 2 * found.size
+        floor = rounding_loss(found)
         for_change = torch.where(tries.snapped, grid > free + floor, grid <= free)
         leave, take = grid > s.decisive * free + floor, (s.decisive * grid < free) | (grid < floor)
         streak = (tries.streak + torch.where(for_change, 1, -1)).clamp(min=0)
@@ -211,18 +227,15 @@ class Stack:
         """At the end of an attempt hold what it found, cut to the boxes, where it is better by the units' formulas."""
         cut = [m.search.numbers.clamp(*m.ruled.box) for m in self.members]
         with holding(list(zip(self.units, cut, strict=True))):
-            loss = batch.loss_held().double()
+            loss = batch.loss_with(self.route.stand_ins()).double()
         self._writes.append((which & (loss < CLEARLY * held), cut))
 
     def write(self, ok: Tensor) -> None:
         """What was decided in this step; a grid point that is held stays."""
-        for runs, numbers in self._writes:
+        for runs, numbers in self._writes or [(self.tries.placed, self._rounded())]:
+            self.route.write(runs)
             for member, value in zip(self.members, numbers, strict=True):
                 member.ruled.write(value, runs.unsqueeze(-1).expand(value.shape[:-1]))
-        if not self._writes:
-            placed = self.tries.placed
-            for member, value in zip(self.members, self._rounded(), strict=True):
-                member.ruled.write(value, placed.unsqueeze(-1).expand(value.shape[:-1]))
 
     def standings(self) -> list[Standing]:
         """How the units stand."""
@@ -250,6 +263,16 @@ class Stack:
         self.tries.loaded(saved["tries"], "the stack")
         self.progress.loaded(saved["progress"], "the stack")
         self.steps = int(saved["steps"])
+
+
+def is_rounding(held: Pass) -> Tensor:
+    """Runs `(*runs,)` whose loss is that of rounding, from which there is nothing to learn."""
+    return held.loss.detach().double() <= rounding_loss(held)
+
+
+def rounding_loss(one: Pass) -> Tensor:
+    """The loss of an output that is off by its rounding error `(*runs,)`."""
+    return 0.5 * (ROUNDING * one.rounding) ** 2 * one.size
 
 
 def gathered(watched: Sequence[Watched], found: Pass) -> Callable[..., list[Proposal]]:
