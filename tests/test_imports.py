@@ -68,7 +68,8 @@ LADDERS = {
         "division_ablations losses multiplication scaling two_layer_sweeps",
     ],
     "nalm.bench.tasks": [
-        "arithmetic hillspace lessons logic table",
+        "answers named table",
+        "arithmetic hillspace lessons logic",
         "composition division two_layer",
     ],
     "nalm.bench.vision": [

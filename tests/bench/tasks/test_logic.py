@@ -91,7 +91,7 @@ def test_a_quarter_of_the_pairs_is_equal() -> None:
 )
 def test_case_distinctions(name: str, inputs: int, expected: float) -> None:
     numbers = [3.0, -1.0, 3.0, 3.0][:inputs]
-    task = Piecewise(Lattice(-9, 9), Lattice(-9, 9), inputs, name)
+    task = Piecewise(Lattice(-9, 9), Lattice(-9, 9), name, inputs)
     assert task.target(torch.tensor(numbers).unsqueeze(-1), torch.zeros(0)).tolist() == [[expected]]
     assert task.formula(numbers, 0) == [expected]
     t = torch.full((1, 10), float(expected))

@@ -76,7 +76,7 @@ class Pairs:
 
     def tasks(self) -> dict[str, Task]:
         """One task for each relation."""
-        return {name: Compare(self.train, self.test, self.inputs, name) for name in self.relations}
+        return {name: Compare(self.train, self.test, name, self.inputs) for name in self.relations}
 
 
 def _compare(name: str, title: str, rows: list[Row], pairs: Pairs, *notes: str) -> Study:
@@ -154,7 +154,7 @@ PIECEWISE = Study(
             label,
             name,
             _choice(unit, inputs),
-            Piecewise(Lattice(-9, 9) if name != "count" else Lattice(0, 4), test, inputs, name),
+            Piecewise(Lattice(-9, 9) if name != "count" else Lattice(0, 4), test, name, inputs),
             Descent(CHOICE),
             EVERY,
         )

@@ -4,18 +4,17 @@ ranges, positions of the operands."""
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from nalm.bench.distribution import Distribution, Uniform, Union
-from nalm.bench.find import nearest
-from nalm.bench.task import SampledTask, kind
+from nalm.bench.tasks.named import WideTask
 from nalm.core.scalar import Scalar
 
 EPSILON = 1e-5
@@ -62,7 +61,7 @@ def subsets(seed: int, inputs: int, size: int, overlap: int, count: int = 2) -> 
 
 
 @dataclass(frozen=True)
-class SingleModule(SampledTask):
+class SingleModule(WideTask):
     """y = a op b for two neighbouring inputs at the seed's offset, among `inputs` in all.
 
     Args:
@@ -73,25 +72,9 @@ class SingleModule(SampledTask):
     '1.2018e-07'
     """
 
+    names: ClassVar[Collection[str]] = OPERATIONS
     name: str = "mul"
-    inputs: int = 2
     criterion: Literal["epsilon", "flat"] | float = "epsilon"
-
-    def __post_init__(self) -> None:
-        if self.name not in OPERATIONS:
-            raise ValueError(f"There is no operation {self.name!r}. {nearest(self.name, OPERATIONS)}")
-
-    @property
-    def in_features(self) -> int:
-        return self.inputs
-
-    @property
-    def operation(self) -> str:
-        return self.name
-
-    @property
-    def structure(self) -> tuple[object, ...]:
-        return (type(self).__name__, self.name, self.inputs, *kind(self))
 
     def sample(self, u: Tensor, numbers: Tensor, selection: Tensor, part: Distribution) -> tuple[Tensor, Tensor]:
         x = part.quantile(u, numbers)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor
 
 from nalm.bench.distribution import Distribution
-from nalm.bench.find import nearest
-from nalm.bench.task import SampledTask, kind
+from nalm.bench.tasks.named import NamedTask
 from nalm.core.scalar import Scalar, cos, sin
 
 LARGEST_RATIO = 1e3  # of two numbers that are divided, in the published code
@@ -100,30 +100,19 @@ OPERATIONS: dict[str, Operation] = {
 
 
 @dataclass(frozen=True)
-class HillSpace(SampledTask):
+class HillSpace(NamedTask):
     """One operation; of those on one number, the second input is redundant, as in the published code.
 
     The published code moves one of two numbers whose quotient is beyond 1000 or below 1/1000, so that the quotient is
     anything between these and 1. So does this task, for division and reciprocals.
     """
 
+    names: ClassVar[Collection[str]] = OPERATIONS
     name: str = "a/b"
-
-    def __post_init__(self) -> None:
-        if self.name not in OPERATIONS:
-            raise ValueError(f"There is no operation {self.name!r}. {nearest(self.name, OPERATIONS)}")
 
     @property
     def in_features(self) -> int:
         return OPERATIONS[self.name].inputs
-
-    @property
-    def operation(self) -> str:
-        return self.name
-
-    @property
-    def structure(self) -> tuple[object, ...]:
-        return (type(self).__name__, self.name, *kind(self))
 
     @property
     def _divides(self) -> bool:

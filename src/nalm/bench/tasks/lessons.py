@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal, get_args
 
 import torch
 from torch import Tensor
 
 from nalm.bench.distribution import Distribution
-from nalm.bench.find import nearest
 from nalm.bench.task import SampledTask, kind
+from nalm.bench.tasks.answers import TRACE, traced
+from nalm.bench.tasks.named import WideTask
 from nalm.core.scalar import Scalar, product
 
 TOLERANCE = 0.01  # ours, no source states one: an answer is right within one percent of the target, or 0.01 near zero
@@ -47,14 +48,14 @@ class Identity(SampledTask):
         return list(x)
 
     def error(self, y: Tensor, t: Tensor) -> Tensor:
-        return share_off(y, t)
+        return traced(share_off(y, t), y, t)
 
     def measures(self, y: Tensor, t: Tensor) -> dict[str, Tensor]:
         """Mean absolute errors near 0, 5, 10, 15 and 20 on either side."""
         return {f"error_at_{at}": _mean_near(y, t, float(at)) for at in (0, 5, 10, 15, 20)}
 
     def threshold(self) -> float:
-        return 1e-9
+        return TRACE
 
 
 def _mean_near(y: Tensor, t: Tensor, at: float) -> Tensor:
@@ -62,36 +63,23 @@ def _mean_near(y: Tensor, t: Tensor, at: float) -> Tensor:
     return ((y - t).abs() * near).sum((-2, -1)) / near.sum((-2, -1)).clamp(min=1.0)
 
 
-OPERANDS = ("sum", "alternating", "signed", "product", "quotient", "root", "square", "first root", "first square")
 Name = Literal["sum", "alternating", "signed", "product", "quotient", "root", "square", "first root", "first square"]
+OPERANDS: tuple[Name, ...] = get_args(Name)
 SIGNS = (1, 1, -1, 1, -1, 1, -1, -1)  # of the report's sum of eight terms
 
 
 @dataclass(frozen=True)
-class Operands(SampledTask):
+class Operands(WideTask):
     """An operation on all inputs: a + b + c, a - b + c, a + b - c + d - e + f - g - h (signed), a b c, a / b / c, the
     root or square of their sum, or the root or square of the first alone."""
 
+    names: ClassVar[Collection[str]] = OPERANDS
     name: Name = "sum"
-    inputs: int = 2
 
     def __post_init__(self) -> None:
-        if self.name not in OPERANDS:
-            raise ValueError(f"There is no operation {self.name!r}. {nearest(self.name, OPERANDS)}")
+        super().__post_init__()
         if self.name == "signed" and self.inputs > len(SIGNS):
             raise ValueError(f"The signed sum has at most {len(SIGNS)} terms, not {self.inputs}.")
-
-    @property
-    def in_features(self) -> int:
-        return self.inputs
-
-    @property
-    def operation(self) -> str:
-        return self.name
-
-    @property
-    def structure(self) -> tuple[object, ...]:
-        return (type(self).__name__, self.name, self.inputs, *kind(self))
 
     def target(self, x: Tensor, selection: Tensor) -> Tensor:
         columns = [x[..., i : i + 1, :] for i in range(self.inputs)]
@@ -102,14 +90,14 @@ class Operands(SampledTask):
         return [_operation(self.name, x)]
 
     def error(self, y: Tensor, t: Tensor) -> Tensor:
-        return share_off(y, t)
+        return traced(share_off(y, t), y, t)
 
     def measures(self, y: Tensor, t: Tensor) -> dict[str, Tensor]:
         """The mean absolute error, which the function-learning table normalises, and the share of right answers."""
         return {"mae": (y - t).abs().mean((-2, -1)), "right": 1 - share_off(y, t)}
 
     def threshold(self) -> float:
-        return 1e-9
+        return TRACE
 
 
 def _operation(name: Name, x: Sequence[Scalar]) -> Scalar:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor
 
 from nalm.bench.distribution import Distribution
-from nalm.bench.find import nearest
-from nalm.bench.task import SampledTask, kind
+from nalm.bench.tasks.answers import TRACE, traced
+from nalm.bench.tasks.named import WideTask
 from nalm.core.scalar import Scalar, symbolic
-
-TRACE = 1e-6  # of the squared error in the share of wrong answers; one wrong answer in 10,000 is a hundred times that
 
 
 @dataclass(frozen=True)
@@ -74,18 +73,8 @@ def share_wrong(y: Tensor, t: Tensor) -> Tensor:
     return ((y > 0.5).to(t.dtype) - t).abs().mean((-2, -1))
 
 
-def traced(wrong: Tensor, y: Tensor, t: Tensor) -> Tensor:
-    """The share of wrong answers and a trace of the squared error, below `TRACE` if and only if none is wrong.
-
-    The evaluation with the least validation error counts: among many with none wrong that must not be the first, when
-    selectors and gates are still half open, but the surest.
-    """
-    size = (y - t).square().mean((-2, -1))
-    return wrong + TRACE * size / (1 + size)
-
-
 @dataclass(frozen=True)
-class Boolean(SampledTask):
+class Boolean(WideTask):
     """A truth function of the first two of `inputs` truth values; the others are redundant.
 
     The test cases hold every line of the truth table: 40 times as many as lines, so that one is missing with a chance
@@ -97,24 +86,9 @@ class Boolean(SampledTask):
 
     train: Distribution = Bits()
     test: Distribution = Bits()
+    names: ClassVar[Collection[str]] = FUNCTIONS
+    what: ClassVar[str] = "truth function"
     name: str = "xor"
-    inputs: int = 2
-
-    def __post_init__(self) -> None:
-        if self.name not in FUNCTIONS:
-            raise ValueError(f"There is no truth function {self.name!r}. {nearest(self.name, FUNCTIONS)}")
-
-    @property
-    def in_features(self) -> int:
-        return self.inputs
-
-    @property
-    def operation(self) -> str:
-        return self.name
-
-    @property
-    def structure(self) -> tuple[object, ...]:
-        return (type(self).__name__, self.name, self.inputs, *kind(self))
 
     @property
     def samples(self) -> int:
@@ -146,14 +120,8 @@ TIES = 0.25  # the share of samples in which both operands are made equal: numbe
 
 
 @dataclass(frozen=True)
-class _OfPairs(SampledTask):
+class _OfPairs(WideTask):
     """The first two inputs are equal in a quarter of the samples."""
-
-    inputs: int = 2
-
-    @property
-    def in_features(self) -> int:
-        return self.inputs
 
     @property
     def draws(self) -> int:
@@ -170,23 +138,13 @@ class _OfPairs(SampledTask):
 class Compare(_OfPairs):
     """Whether a relation holds between the first two of `inputs` numbers, and whether it does not."""
 
+    names: ClassVar[Collection[str]] = RELATIONS
+    what: ClassVar[str] = "relation"
     name: str = "<"
-
-    def __post_init__(self) -> None:
-        if self.name not in RELATIONS:
-            raise ValueError(f"There is no relation {self.name!r}. {nearest(self.name, RELATIONS)}")
 
     @property
     def out_features(self) -> int:
         return 2
-
-    @property
-    def operation(self) -> str:
-        return self.name
-
-    @property
-    def structure(self) -> tuple[object, ...]:
-        return (type(self).__name__, self.name, self.inputs, *kind(self))
 
     def target(self, x: Tensor, selection: Tensor) -> Tensor:
         holds = RELATIONS[self.name](x[..., :1, :], x[..., 1:2, :]).to(x.dtype)
@@ -212,19 +170,9 @@ class Piecewise(_OfPairs):
     """A function with a case distinction: |a - b|, the smaller or larger of two numbers, the minimum of a list, or how
     often the first number occurs among the others. Solved: every test answer is right once rounded."""
 
+    names: ClassVar[Collection[str]] = PIECEWISE
+    what: ClassVar[str] = "piecewise function"
     name: str = "difference"
-
-    def __post_init__(self) -> None:
-        if self.name not in PIECEWISE:
-            raise ValueError(f"There is no piecewise function {self.name!r}. {nearest(self.name, PIECEWISE)}")
-
-    @property
-    def operation(self) -> str:
-        return self.name
-
-    @property
-    def structure(self) -> tuple[object, ...]:
-        return (type(self).__name__, self.name, self.inputs, *kind(self))
 
     def target(self, x: Tensor, selection: Tensor) -> Tensor:
         a, b = x[..., :1, :], x[..., 1:2, :]

@@ -5,19 +5,20 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cache, reduce
 from math import sqrt
+from typing import ClassVar
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from nalm.bench.distribution import Distribution
-from nalm.bench.find import nearest
-from nalm.bench.task import SampledTask, kind
+from nalm.bench.task import kind
 from nalm.bench.tasks.arithmetic import EPSILON, OPERATIONS, subsets
+from nalm.bench.tasks.named import NamedTask
 from nalm.core.scalar import Scalar
 
 MANY = ("add", "mul")  # operations that take any number of operands; the others take two
@@ -25,19 +26,11 @@ UNARY = ("sqrt", "square")  # of the first subset alone
 
 
 @dataclass(frozen=True)
-class _SubsetSums(SampledTask):
+class _SubsetSums(NamedTask):
     """An operation on sums over subsets of the inputs; a subclass says which subsets."""
 
+    names: ClassVar[Collection[str]] = tuple(name for name in OPERATIONS if name != "inverse")
     name: str = "mul"
-
-    def __post_init__(self) -> None:
-        valid = [name for name in OPERATIONS if name != "inverse"]
-        if self.name not in valid:
-            raise ValueError(f"There is no operation {self.name!r}. {nearest(self.name, valid)}")
-
-    @property
-    def operation(self) -> str:
-        return self.name
 
     @abstractmethod
     def members(self, seed: int) -> list[range]:
@@ -128,10 +121,6 @@ class FourInputs(_SubsetSums):
     @property
     def in_features(self) -> int:
         return 4
-
-    @property
-    def structure(self) -> tuple[object, ...]:
-        return (type(self).__name__, self.name, *kind(self))
 
     def members(self, seed: int) -> list[range]:
         return [range(4), range(2)]
