@@ -13,7 +13,7 @@ import sys
 import torch
 
 from nalm.bench.studies import find_study
-from nalm.bench.studies.mnist import REFERENCE
+from nalm.bench.studies.mnist_sequences import REFERENCE
 from nalm.bench.vision.digits import normalised
 from nalm.bench.vision.sequence_task import LoadedSequences
 from nalm.bench.vision.training import Training

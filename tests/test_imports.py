@@ -64,8 +64,9 @@ LADDERS = {
         "drawings",
     ],
     "nalm.bench.studies": [
-        "composition division hillspace lessons logic mnist motivation single_module two_layer",
-        "division_ablations losses multiplication scaling two_layer_sweeps",
+        "composition division hillspace image_study lessons logic motivation single_module two_layer",
+        "division_ablations losses mnist_pairs mnist_sequences multiplication scaling two_layer_sweeps",
+        "mnist_colour",
     ],
     "nalm.bench.tasks": [
         "answers named table",

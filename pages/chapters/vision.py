@@ -11,7 +11,7 @@ import numpy as np
 
 from nalm.bench.show.drawings import draw_confusions, draw_weight_ways
 from nalm.bench.studies import find_study
-from nalm.bench.studies.mnist import REFERENCE, error_at, threshold
+from nalm.bench.studies.mnist_sequences import REFERENCE, error_at, threshold
 from pages.committed import rows_of
 from pages.markdown import markdown_table, picture
 

@@ -16,7 +16,7 @@ from nalm.bench.changes import Changes
 from nalm.bench.results.store import Store
 from nalm.bench.results.summary import summarise
 from nalm.bench.studies import find_study
-from nalm.bench.studies.mnist import FAILED, REFERENCE, SequenceStudy, threshold
+from nalm.bench.studies.mnist_sequences import FAILED, REFERENCE, SequenceStudy, threshold
 from nalm.bench.study import Study
 from nalm.bench.vision.colour_task import ColourPairs
 from nalm.bench.vision.method import NetworkDescent, NetworkRule
@@ -114,7 +114,7 @@ def test_networks_do_not_retire() -> None:
 
 def test_data_can_be_chosen_and_is_checked() -> None:
     study = find_study("mnist/division")
-    assert {c.task for c in study.of_data("mnist").cells} == {DigitPairs("mnist", "div")}
+    assert {c.task for c in study.of_data("mnist").cells} == {DigitPairs("mnist", name="div")}
     steps = [cell_of(find_study("mnist/sequence").of_data(d), "NMU").method.steps for d in ("digits", "mnist")]
     assert steps == [1001 * 10, 1001 * 388]  # 593 and 24,783 pairs in batches of 64
     with pytest.raises(ValueError, match="mnist"):

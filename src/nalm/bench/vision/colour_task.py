@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import torch
@@ -15,15 +15,7 @@ from nalm.bench.vision.measures import accuracies
 from nalm.bench.vision.networks import ColourNetwork, Reading
 from nalm.bench.vision.operations import relative_error
 from nalm.bench.vision.pairs import PairData, draw_pairs, folds, pairs_from, trained_pairs
-from nalm.bench.vision.task import (
-    MEASURED_IN_TRAINING,
-    SMALL_SAMPLES,
-    SMALL_TEST,
-    TEST_DRAWS,
-    ImageTask,
-    LoadedTask,
-    Measured,
-)
+from nalm.bench.vision.task import MEASURED_IN_TRAINING, TEST_DRAWS, LoadedTask, Measured, PairTask
 
 TRAINED_SHARE = 0.85  # of the colour pairs; the rest validates
 MOVES = 20_150_600  # the seed of how test digits are moved
@@ -72,22 +64,17 @@ class LoadedColours:
 
 
 @dataclass(frozen=True)
-class ColourPairs(ImageTask):
+class ColourPairs(PairTask):
     """The product of two digits that are turned, scaled, moved and shown as two colours of one image.
 
     Args:
-        folds: a seed is a fold: pairs of the test fold are never trained on.
-        samples: per pair.
         identity: whether the transformers begin by changing nothing (else as in the published runs, see `Localiser`).
-        measured: test pairs at most; 37,400 as published.
-        light: read with the smaller network of the sequence studies, which costs a fifth.
     """
 
     folds: int = 3
     samples: int = 1_100
-    identity: bool = True
     measured: int = 37_400
-    light: bool = False
+    identity: bool = True
 
     @property
     def operation(self) -> str:
@@ -101,6 +88,3 @@ class ColourPairs(ImageTask):
 
     def epoch(self, batch: int) -> int:
         return -(-round(TRAINED_SHARE * trained_pairs(0, self.folds) * self.samples) // batch)
-
-    def small(self) -> ColourPairs:
-        return replace(self, samples=SMALL_SAMPLES, measured=SMALL_TEST, light=True)

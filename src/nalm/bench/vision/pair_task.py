@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import torch
@@ -15,15 +15,7 @@ from nalm.bench.vision.measures import accuracies, read_all
 from nalm.bench.vision.networks import PairNetwork, Reading
 from nalm.bench.vision.operations import OPERATIONS, check_operation
 from nalm.bench.vision.pairs import PairData, draw_pairs, folds, pairs_from, trained_pairs
-from nalm.bench.vision.task import (
-    MEASURED_IN_TRAINING,
-    SMALL_SAMPLES,
-    SMALL_TEST,
-    TEST_DRAWS,
-    ImageTask,
-    LoadedTask,
-    Measured,
-)
+from nalm.bench.vision.task import MEASURED_IN_TRAINING, TEST_DRAWS, LoadedTask, Measured, PairTask
 
 
 class LoadedPairs:
@@ -70,22 +62,14 @@ class LoadedPairs:
 
 
 @dataclass(frozen=True)
-class DigitPairs(ImageTask):
+class DigitPairs(PairTask):
     """Two digits side by side: their product, their quotient, or whether a relation holds between them.
 
     Args:
         name: "mul", "div", or one of `RELATIONS`: "<", "=", ...
-        folds: a seed is a fold: pairs of the test fold are never trained on.
-        samples: per pair.
-        measured: test pairs at most; 10,000 as published.
-        light: read with the smaller network of the sequence studies, which costs a fifth.
     """
 
     name: str = "mul"
-    folds: int = 10
-    samples: int = 1_000
-    measured: int = 10_000
-    light: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -103,6 +87,3 @@ class DigitPairs(ImageTask):
 
     def epoch(self, batch: int) -> int:
         return -(-trained_pairs(OPERATIONS[self.name].smallest, self.folds) * self.samples // batch)
-
-    def small(self) -> DigitPairs:
-        return replace(self, samples=SMALL_SAMPLES, measured=SMALL_TEST, light=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, Self
 
 from torch import Tensor, nn
@@ -82,3 +82,23 @@ class ImageTask(Task):
     @abstractmethod
     def small(self) -> Self:
         """The same so small that two shared cores can bear it: fewer samples, a lighter reader."""
+
+
+@dataclass(frozen=True)
+class PairTask(ImageTask):
+    """Base class of tasks on two digits, whose pairs are drawn in folds.
+
+    Args:
+        folds: a seed is a fold: pairs of the test fold are never trained on.
+        samples: per pair.
+        measured: test pairs at most.
+        light: read with the smaller network of the sequence studies, which costs a fifth.
+    """
+
+    folds: int = 10
+    samples: int = 1_000
+    measured: int = 10_000
+    light: bool = False
+
+    def small(self) -> Self:
+        return replace(self, samples=SMALL_SAMPLES, measured=SMALL_TEST, light=True)
