@@ -118,8 +118,8 @@ class Descent(Stepwise):
         return plain(self.recipe)
 
     def shared(self) -> Any:
-        """Learning rates are numbers and may differ within a group."""
-        return plain(self.recipe.at_rate(0.0))
+        """Learning rates and heights of ramps are numbers and may differ within a group."""
+        return plain(semantics.of_any_strength(self.recipe.at_rate(0.0)))
 
     def scaled(self, steps: int) -> Descent:
         return Descent(self.recipe.scaled(steps))

@@ -191,7 +191,7 @@ class Run:
 
     @property
     def structure(self) -> tuple[object, ...]:
-        """Runs of equal structure train as one group; learning rates and ranges are numbers and may differ."""
+        """Runs of equal structure train as one group; learning rates, ramps and ranges are numbers and may differ."""
         method = (type(self.method).__name__, json.dumps(self.method.shared(), sort_keys=True))
         model = json.dumps(self.model.content(), sort_keys=True)
         return (model, self.task.structure, method, self.every, self.retire)

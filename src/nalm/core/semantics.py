@@ -7,6 +7,7 @@ The order within a step: loss + penalty, gradient, noise, clipping, optimiser, p
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -38,6 +39,12 @@ def strengths(recipe: Recipe, step: int, validation_error: float) -> dict[str, f
     asleep = {name for name, late in waiting(recipe).items() if not late.awake(validation_error)}
     now = {name: float(schedule.at(step)) for name, schedule in recipe.penalties.items() if name not in asleep}
     return {name: strength for name, strength in now.items() if strength}
+
+
+def of_any_strength(recipe: Recipe) -> Recipe:
+    """The recipe with every ramp rising to one: what recipes that differ in the heights of their ramps share."""
+    penalties = {n: replace(s, to=1.0) if isinstance(s, Ramp) else s for n, s in recipe.penalties.items()}
+    return replace(recipe, penalties=penalties)
 
 
 def ramps_end(recipe: Recipe) -> int:

@@ -17,7 +17,7 @@ from nalm.bench.run import Run, single
 from nalm.bench.tasks.arithmetic import RANGES, SingleModule
 from nalm.bench.tasks.table import Rows, Table
 from nalm.core import semantics
-from nalm.core.recipe import SGD, Adam, Clip, Constant, Late, Recipe, Restart, Switch
+from nalm.core.recipe import SGD, Adam, Clip, Constant, Late, Ramp, Recipe, Restart, Switch
 from nalm.units import catalogue
 from tests.bench.curves import same_curve
 
@@ -210,3 +210,22 @@ def test_a_refused_unit_falls_back_with_one_line():
     assert "torch engine takes over" in lines[0]
     with pytest.raises(ValueError, match="--engine torch"):
         choose(cohort, Options(engine="native"))
+
+
+@pytest.mark.parametrize("engine", ["native", "torch"])
+def test_runs_that_differ_in_a_ramp_train_as_one_group_as_if_alone(engine):
+    recipes = [Recipe(steps=60, penalties={"to_grid": Ramp(to, 10, 40)}) for to in (0.1, 3.0, 3.0, 70.0)]
+    runs = [run(seed=k, recipe=recipe, every=20) for k, recipe in enumerate(recipes)]
+    assert len(groups(runs)) == 1
+    together = results(runs, engine)
+    for one in runs:
+        alone = results([one], engine)[one.id]
+        assert same_curve(together[one.id]["curve"], alone["curve"]), "the group must not change a run"
+        assert np.array_equal(weights(together[one.id]), weights(alone))
+    at_once = results([run(seed=0, recipe=recipe, every=20) for recipe in recipes[::3]], engine)
+    assert len({weights(row).tobytes() for row in at_once.values()}) == 2, "each run has its own strength"
+
+
+def test_ramps_that_end_elsewhere_do_not_share_a_group():
+    recipes = [Recipe(steps=60, penalties={"to_grid": Ramp(1, 10, end)}) for end in (40, 50)]
+    assert len(groups([run(recipe=recipe) for recipe in recipes])) == 2

@@ -35,19 +35,20 @@ class Cohort(Generic[M, P]):
     """The state of a cohort's training. Pure bookkeeping: a back end does the arithmetic.
 
     Args:
-        put: makes the unit on its task from unit, task and method.
+        put: makes the unit on its task from unit, task and the methods of the runs.
     """
 
-    def __init__(self, runs: Sequence[Run], put: Callable[[Unit, SampledTask, M], P]) -> None:
+    def __init__(self, runs: Sequence[Run], put: Callable[[Unit, SampledTask, Sequence[M]], P]) -> None:
         self.began = time.monotonic()
         self.runs = list(runs)
         self.tasks = [sampled(run) for run in runs]
-        self.method: M = runs[0].method  # type: ignore[assignment]
         self.every = runs[0].every
         self.seeds = np.asarray([run.seed for run in runs], dtype=np.int64)
         self.unit = runs[0].model.build((len(runs),))
         self.unit.reset_parameters(torch.from_numpy(self.seeds))
-        self.unit_on_task = put(self.unit, self.tasks[0], self.method)
+        methods: list[M] = [run.method for run in runs]  # type: ignore[misc]
+        self.unit_on_task = put(self.unit, self.tasks[0], methods)
+        self.method: M = self.unit_on_task.method
         self.state = self.unit_on_task.begin({n: p.detach().numpy().copy() for n, p in self.unit.named_parameters()})
         self.consts = self.unit_on_task.constants(runs)
         self.thresholds = np.asarray([task.threshold() for task in self.tasks])

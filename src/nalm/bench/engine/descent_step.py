@@ -21,7 +21,7 @@ from nalm.bench.engine.unit_on_task import Arrays, Shape, Tensors, UnitOnTask, s
 from nalm.bench.method import Descent
 from nalm.bench.run import Run
 from nalm.core import semantics
-from nalm.core.recipe import Recipe, Switch
+from nalm.core.recipe import Recipe, Schedule, Switch
 from nalm.core.uniforms import Stream, normal_quantile, supplied
 from nalm.core.unit import Unit
 
@@ -92,8 +92,11 @@ class DescentStep(UnitOnTask[Descent]):
         return np.asarray(columns).T.astype(np.float32, order="C").reshape(count, len(columns))
 
     def _clock_at(self, steps: np.ndarray) -> dict[str, np.ndarray]:
-        schedules = self.recipe.penalties.items()
-        now = {f"penalty:{n}": np.fromiter(map(s.at, steps.tolist()), float, len(steps)) for n, s in schedules}
+        now = {
+            numbered(name, k): np.fromiter(map(schedule.at, steps.tolist()), float, len(steps))
+            for name, schedules in self._schedules.items()
+            for k, schedule in enumerate(schedules)
+        }
         now |= self.recipe.optimiser.clock(steps)
         if self.recipe.gradient_noise:
             now["noise"] = semantics.noise_deviation(self.recipe, steps)
@@ -101,11 +104,30 @@ class DescentStep(UnitOnTask[Descent]):
             now["switched"] = (steps >= self.recipe.loss.at).astype(float)
         return now
 
+    @cached_property
+    def _schedules(self) -> dict[str, list[Schedule]]:
+        """The different schedules of each penalty: runs of a group may differ in how strong it gets."""
+        found = {}
+        for name in self.recipe.penalties:
+            own = [method.recipe.penalties[name] for method in self.methods]
+            found[name] = [schedule for k, schedule in enumerate(own) if schedule not in own[:k]]
+        return found
+
+    def _choices(self) -> dict[str, list[list[float]]]:
+        """A one for the run's own schedule and zeros for the others, `(runs, schedules)`, where there are several."""
+        return {
+            choice(name): [
+                [float(method.recipe.penalties[name] == one) for one in schedules] for method in self.methods
+            ]
+            for name, schedules in self._schedules.items()
+            if len(schedules) > 1
+        }
+
     def constants(self, runs: Sequence[Run]) -> Arrays:
-        """As for every method, with the learning rate and whether each waiting penalty is awake yet."""
+        """As for every method, with learning rates, chosen schedules, and whether each waiting penalty is awake yet."""
         asleep = {awake(name): [0.0] * len(runs) for name in self.method.waiting}
-        rates = [run.method.recipe.rate for run in runs if isinstance(run.method, Descent)]
-        return super().constants(runs) | stacked({"rate": rates, **asleep})
+        rates = [method.recipe.rate for method in self.methods]
+        return super().constants(runs) | stacked({"rate": rates, **asleep, **self._choices()})
 
     # -- the step ------------------------------------------------------------------------------------------------
 
@@ -131,10 +153,15 @@ class DescentStep(UnitOnTask[Descent]):
         return LOSSES[loss](y, t)
 
     def _penalty(self, unit: Unit, consts: Tensors, clock: Tensors) -> Tensor:
-        strengths: dict[str, float | Tensor] = {name: clock[f"penalty:{name}"] for name in self.recipe.penalties}
-        strengths |= {name: clock[f"penalty:{name}"] * consts[awake(name)] for name in self.method.waiting}
+        strengths: dict[str, float | Tensor] = {name: self._strength(name, consts, clock) for name in self._schedules}
+        strengths |= {name: strengths[name] * consts[awake(name)] for name in self.method.waiting}
         terms = unit.penalties() if strengths else {}
         return semantics.penalty(terms, strengths, torch.zeros(unit.runs))
+
+    def _strength(self, name: str, consts: Tensors, clock: Tensors) -> Tensor:
+        now = [clock[numbered(name, k)] for k in range(len(self._schedules[name]))]
+        # a sum of zeros and one number is that number, to the last bit: who else is in the group changes no run
+        return now[0] if len(now) == 1 else (consts[choice(name)] * torch.stack(now)).sum(-1)
 
     def _noisy(self, gradients: Tensors, draws: Tensors, clock: Tensors) -> Tensors:
         if not self.recipe.gradient_noise:
@@ -159,6 +186,16 @@ class DescentStep(UnitOnTask[Descent]):
     def _against(self, per_run: Tensor, name: str) -> Tensor:
         """A number per run, shaped to multiply a parameter."""
         return per_run.reshape(*per_run.shape, *[1] * len(self.parameters[name]))
+
+
+def numbered(penalty: str, schedule: int) -> str:
+    """The number of the clock that says how strong a penalty is by one of its schedules."""
+    return f"penalty:{penalty}:{schedule}"
+
+
+def choice(penalty: str) -> str:
+    """The constant that says, run by run, which of its schedules holds."""
+    return f"choice:{penalty}"
 
 
 def awake(penalty: str) -> str:

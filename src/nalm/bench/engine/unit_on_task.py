@@ -43,11 +43,16 @@ def substituted(unit: Unit, parameters: Mapping[str, Tensor]) -> Iterator[Unit]:
 
 @dataclass(frozen=True)
 class UnitOnTask(Generic[M]):
-    """A cohort's unit on its task. `unit` decides over how many runs it works."""
+    """A cohort's unit on its task. `unit` decides over how many runs it works; `methods` are those of the runs."""
 
     unit: Unit
     task: SampledTask
-    method: M
+    methods: Sequence[M]
+
+    @property
+    def method(self) -> M:
+        """What all of them share: see `Method.shared`."""
+        return self.methods[0]
 
     @cached_property
     def parameters(self) -> dict[str, Shape]:
