@@ -192,8 +192,8 @@ def test_compiled_torch_loop_equals_eager():
         pytest.skip("no C++ compiler on this machine, so the compiled torch loop cannot run")
     runs = [run(seed=s) for s in range(2)]
     eager, compiled = Cohort(runs, DescentStep), Cohort(runs, DescentStep)
-    eager.train(TorchBackend(eager.problem), lambda _: None)
-    compiled.train(TorchBackend(compiled.problem, compiled=True), lambda _: None)
+    eager.train(TorchBackend(eager.unit_on_task), lambda _: None)
+    compiled.train(TorchBackend(compiled.unit_on_task, compiled=True), lambda _: None)
     np.testing.assert_allclose(compiled.state["W"], eager.state["W"], atol=1e-6)
 
 
