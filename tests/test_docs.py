@@ -13,6 +13,7 @@ from types import ModuleType
 import pytest
 
 import nalm
+import nalm.bench
 
 MODULES = sorted(m.name for m in pkgutil.walk_packages(nalm.__path__, "nalm.") if not m.name.endswith("__main__"))
 
@@ -52,6 +53,11 @@ def test_what_has_no_docstring_is_found(monkeypatch: pytest.MonkeyPatch) -> None
     assert list(undocumented(module)) == ["A.f", "h"]
 
 
-def test_there_are_examples() -> None:
-    found = [doctest.DocTestFinder().find(importlib.import_module(name)) for name in MODULES]
-    assert sum(bool(example.examples) for examples in found for example in examples) >= 30
+PUBLIC = [
+    (module.__name__, name) for module in (nalm, nalm.bench) for name in module.__all__ if not name.startswith("_")
+]
+
+
+@pytest.mark.parametrize(("module", "name"), PUBLIC)
+def test_every_public_name_has_an_example(module: str, name: str) -> None:
+    assert ">>>" in (inspect.getdoc(getattr(importlib.import_module(module), name)) or "")

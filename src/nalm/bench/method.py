@@ -25,6 +25,9 @@ class Method(ABC):
         way: how the command line calls it (`--recipe`) and the column `recipe` of results says it.
         engine: `module:function` that trains a group of runs; see `nalm.bench.engine.train.Engine`.
         together: the most runs that are trained as one group.
+
+    >>> Descent(Recipe()).way, Rule().way, Solve().way
+    ('published', 'lgn', 'solver')
     """
 
     way: ClassVar[str]
@@ -130,7 +133,14 @@ class Descent(Stepwise):
 
 @dataclass(frozen=True)
 class Rule(Stepwise):
-    """The local Gauss-Newton rule (`nalm.training.rule`) on the squared error: it has no rate, loss or penalty."""
+    """The local Gauss-Newton rule (`nalm.training.rule`) on the squared error: it has no rate, loss or penalty.
+
+    >>> from nalm.bench import Run, single, train
+    >>> from nalm.bench.tasks.arithmetic import RANGES, SingleModule
+    >>> run = Run(single("NMU", 2), SingleModule(*RANGES["U[1,2)"]), Rule(steps=50), seed=0)
+    >>> [record["solved"] for record in train([run])]
+    [True]
+    """
 
     steps: Count = 500
     batch: Count = 128
@@ -160,7 +170,14 @@ class Search(Stepwise):
 
 @dataclass(frozen=True)
 class Solve(Stepwise):
-    """No training: `nalm.solver.solve` fills the grid weights from one batch of `samples`."""
+    """No training: `nalm.solver.solve` fills the grid weights from one batch of `samples`.
+
+    >>> from nalm.bench import Run, single, train
+    >>> from nalm.bench.tasks.arithmetic import RANGES, SingleModule
+    >>> run = Run(single("NMU", 2), SingleModule(*RANGES["U[1,2)"]), Solve(samples=64), seed=0)
+    >>> [record["solved"] for record in train([run])]
+    [True]
+    """
 
     samples: Count = 256
     way: ClassVar[str] = "solver"

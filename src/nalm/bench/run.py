@@ -35,6 +35,9 @@ class Layer:
         unit: a class name of the catalogue, or `path/to/file.py:Name` for a unit (or any `nn.Module`) of your own.
         options: keyword arguments of the class. `weights` holds what differs from the declared weights as plain data:
             `{"W": {"box": [-1, 1], "grid": [-1, 1], "start": [-0.5, 0.5], "keep": "both", "pulls": ["l1"]}}`.
+
+    >>> Layer("NMU", 4, 1).outputs
+    1
     """
 
     unit: str
@@ -105,7 +108,11 @@ def _variant(source: type[Unit], name: str, fields: Mapping[str, Any]) -> Weight
 
 @dataclass(frozen=True)
 class Model:
-    """A stack of layers with the name it has in tables."""
+    """A stack of layers with the name it has in tables.
+
+    >>> Model("NAU-NMU", (Layer("NAU", 4, 2), Layer("NMU", 2, 1))).build().in_features
+    4
+    """
 
     label: str
     layers: tuple[Layer, ...]

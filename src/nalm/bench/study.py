@@ -55,7 +55,14 @@ class Published:
 
 @dataclass(frozen=True)
 class Cell:
-    """One entry of the grid: which row and column, and what is trained there."""
+    """One entry of the grid: which row and column, and what is trained there.
+
+    >>> from nalm.bench.run import single
+    >>> from nalm.bench.tasks.arithmetic import RANGES, SingleModule
+    >>> task = SingleModule(*RANGES["U[1,2)"])
+    >>> Cell("NMU", "U[1,2)", single("NMU", 2), task, Rule(steps=100)).method.steps
+    100
+    """
 
     row: str
     column: str
@@ -94,6 +101,14 @@ class Study:
         published: by (row, column).
         notes: what a reader must know to compare, shown under the table.
         measured: further columns of results that are shown, each as the mean over seeds.
+
+    >>> from nalm.bench.run import single
+    >>> from nalm.bench.tasks.arithmetic import RANGES, SingleModule
+    >>> columns = {label: SingleModule(*RANGES[label]) for label in ("U[1,2)", "U[-2,2)")}
+    >>> cells = cells_over([(single("NMU", 2), Recipe(steps=5_000))], columns)
+    >>> study = Study("mine/first", "My first study", "nothing published", cells, seeds=10)
+    >>> len(list(study.runs()))
+    20
     """
 
     name: str
@@ -266,7 +281,15 @@ def other_ways(*models: Model, steps: int = 500, samples: int = 256) -> list[Row
 @checks_arguments
 def cells_over(rows: Iterable[Row], columns: Mapping[str, Task], every: Count = 1_000) -> tuple[Cell, ...]:
     """The full grid of models and tasks; a recipe stands for descent by it. Other ways than the published need few
-    steps: their runs are evaluated often, and stop once they are solved on the grid."""
+    steps: their runs are evaluated often, and stop once they are solved on the grid.
+
+    >>> from nalm.bench.run import single
+    >>> from nalm.bench.tasks.arithmetic import RANGES, SingleModule
+    >>> columns = {label: SingleModule(*RANGES[label]) for label in ("U[1,2)", "U[-2,2)")}
+    >>> cells = cells_over([(single("NMU", 2), Recipe(steps=5_000))], columns)
+    >>> [(cell.row, cell.column) for cell in cells]
+    [('NMU', 'U[1,2)'), ('NMU', 'U[-2,2)')]
+    """
     cells = []
     for model, way in rows:
         method = Descent(way) if isinstance(way, Recipe) else way

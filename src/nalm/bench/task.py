@@ -25,6 +25,11 @@ class Task:
 
     Two runs can be trained as one group if their tasks agree in `structure`. Tasks whose inputs are drawn from
     distributions derive from `SampledTask`; others bring data of their own, with a method that trains on it.
+
+    >>> from nalm.bench.tasks.arithmetic import RANGES, SingleModule
+    >>> task = SingleModule(*RANGES["U[1,2)"], name="mul", inputs=10)
+    >>> task.operation, task.in_features
+    ('mul', 10)
     """
 
     @property
@@ -59,6 +64,11 @@ class SampledTask(Task):
 
     A subclass has the fields `train` and `test` (validation uses `train`) and defines the abstract methods. What
     counts as solved is an `error` below `threshold`; both may be the task's own.
+
+    >>> from nalm.bench.tasks.arithmetic import RANGES, SingleModule
+    >>> task = SingleModule(*RANGES["U[1,2)"])
+    >>> str(task.train), str(task.test), f"{task.threshold():.1e}"
+    ('U[1,2)', 'U[2,6)', '1.2e-07')
     """
 
     selected_by_seed: ClassVar[bool] = True  # runs of one seed and structure share their selection

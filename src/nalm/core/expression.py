@@ -23,13 +23,21 @@ ON_GRID = 1e-5  # the deviation per weight that the benchmark itself still count
 
 @dataclass(frozen=True)
 class Expression:
-    """What a unit computes, one SymPy expression per output.
+    r"""What a unit computes, one SymPy expression per output.
 
     Attributes:
         outputs: the expressions.
         symbols: the inputs, in column order.
         exact: every weight was read as a value of its grid, so there is no measured decimal in it.
         model: the model it was read from, for `residual`.
+
+    >>> import sympy
+    >>> a, b = sympy.symbols("a b")
+    >>> half = Expression((a * b / 2,), (a, b))
+    >>> print(half, half.latex())
+    a*b/2 \frac{a b}{2}
+    >>> half.numpy()([[2.0, 3.0]])
+    array([[3.]])
     """
 
     outputs: tuple[sympy.Expr, ...]
@@ -120,6 +128,11 @@ class Decision:
         outputs: the expressions; an output above one half counts as true.
         symbols: the inputs, in column order.
         model: the model it was read from, for `disagreement`.
+
+    >>> import sympy
+    >>> a, b = sympy.symbols("a b")
+    >>> print(Decision((a & ~b,), (a, b)))
+    a & ~b
     """
 
     outputs: tuple[Any, ...]

@@ -61,7 +61,12 @@ class Optimiser:
 
 @dataclass(frozen=True)
 class SGD(Optimiser):
-    """Plain gradient descent, no momentum."""
+    """Plain gradient descent, no momentum.
+
+    >>> from nalm import Recipe
+    >>> Recipe(SGD(0.1)).rate
+    0.1
+    """
 
     def update(
         self, value: Tensor, slots: Slots, gradient: Tensor, rate: Tensor, now: Mapping[str, Tensor]
@@ -74,7 +79,12 @@ class SGD(Optimiser):
 
 @dataclass(frozen=True)
 class Adam(Optimiser):
-    """Adam with the usual betas (0.9, 0.999) and epsilon 1e-8."""
+    """Adam with the usual betas (0.9, 0.999) and epsilon 1e-8.
+
+    >>> from nalm import Recipe
+    >>> Recipe(Adam(0.01), steps=5_000).optimiser
+    Adam(rate=0.01)
+    """
 
     slots: ClassVar[tuple[str, ...]] = ("mean", "square")
     betas: ClassVar[tuple[float, float]] = (0.9, 0.999)

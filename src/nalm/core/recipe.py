@@ -104,7 +104,11 @@ class Staircase(Schedule):
 
 @dataclass(frozen=True)
 class Late(Schedule):
-    """`strength` once `after` steps have passed and the last validation error was below `error` (iNALU)."""
+    """`strength` once `after` steps have passed and the last validation error was below `error` (iNALU).
+
+    >>> print(Late(0.05, after=10_000, error=1.0))
+    0.05 after step 10,000, once the validation error is below 1
+    """
 
     strength: Finite
     after: Index
@@ -129,7 +133,11 @@ class Late(Schedule):
 
 @dataclass(frozen=True)
 class Clip:
-    """Gradient clipping: the norm over all parameters of a run, then each value."""
+    """Gradient clipping: the norm over all parameters of a run, then each value.
+
+    >>> Recipe(clip=Clip(norm=0.5)).clip
+    Clip(norm=0.5, value=None)
+    """
 
     norm: Positive | None = None
     value: Positive | None = None
@@ -142,7 +150,11 @@ class Clip:
 class Restart:
     """iNALU's reinitialisation. The last validation error is noted at every step; every `check` steps, once more than
     `memory` notes are held, the weights are drawn anew if the later half of the notes is no better than the earlier one
-    (mean earlier <= mean later + deviation of later) and its mean is above `error`. A restart empties the notes."""
+    (mean earlier <= mean later + deviation of later) and its mean is above `error`. A restart empties the notes.
+
+    >>> Recipe(restart=Restart(error=0.5)).restart
+    Restart(check=10, memory=5000, error=0.5, validate=1000)
+    """
 
     check: Count = 10
     memory: Count = 5_000

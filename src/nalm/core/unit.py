@@ -43,6 +43,16 @@ class Unit(Weighted):
 
     A subclass sets `paper` (a citation), `operations` (what it can represent), `negatives` (whether signs of inputs
     are kept) and `recipe` (how the paper trains it).
+
+    >>> from nalm import Weight
+    >>> from nalm.core.start import uniform
+    >>> class Doubled(Unit):  # a unit of your own: what it learns, and what it computes
+    ...     W = Weight("out in", start=uniform(-1, 1), grid=(-1, 0, 1))
+    ...
+    ...     def compute(self, x):  # x is (*runs, in, samples)
+    ...         return 2 * self.W @ x
+    >>> Doubled(3, 1)(torch.ones(5, 3)).shape
+    torch.Size([5, 1])
     """
 
     paper: ClassVar[str] = ""

@@ -114,6 +114,12 @@ class Weight:
             gradient outside), both, or the forward pass clamps with a straight-through gradient.
         pulls: penalty terms that apply to this weight.
         counts: whether it enters the sparsity error.
+
+    >>> from nalm import NMU
+    >>> NMU.W.box, NMU.W.grid, NMU.W.keep
+    ((0, 1), (0, 1), 'project')
+    >>> NMU(3, 2).W.shape
+    torch.Size([2, 3])
     """
 
     shape: str

@@ -22,7 +22,16 @@ _PATIENCE = 100  # penalties asked for without a single optimiser step before we
 
 
 class Guide:
-    """See `guide`."""
+    """See `guide`.
+
+    >>> from nalm import NMU
+    >>> unit = NMU(2, 1)
+    >>> print(guide(unit, torch.optim.Adam(unit.parameters()), steps=5_000))
+    Guide at step 0; around each step of the optimiser:
+      NMU(2, 1)
+        penalty to_grid: 0 until step 2,000, rising to 10 at step 3,500
+        W put back into [0, 1] after it
+    """
 
     @checks_arguments
     def __init__(

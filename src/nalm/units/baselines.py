@@ -1,4 +1,9 @@
-"""What arithmetic units are compared with: dense layers, an MLP and an LSTM here, older arithmetic in `classic`."""
+"""What arithmetic units are compared with: dense layers, an MLP and an LSTM here, older arithmetic in `classic`.
+
+>>> from nalm import baselines
+>>> baselines.MLP(2, 1)(torch.ones(5, 2)).shape
+torch.Size([5, 1])
+"""
 
 from __future__ import annotations
 

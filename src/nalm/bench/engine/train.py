@@ -47,6 +47,12 @@ def train(runs: Iterable[Run], store: Store | None = None, options: Options | No
     """Train all runs that the store does not hold yet; yields a record per run as groups finish.
 
     A killed process loses nothing that was finished; long groups continue from their last checkpoint.
+
+    >>> from nalm.bench import Rule, Run, single
+    >>> from nalm.bench.tasks.arithmetic import RANGES, SingleModule
+    >>> run = Run(single("NMU", 2), SingleModule(*RANGES["U[1,2)"]), Rule(steps=50), seed=0)
+    >>> [record["solved"] for record in train([run])]
+    [True]
     """
     options = options or Options()
     wanted = {run.id: run for run in runs}
