@@ -29,7 +29,6 @@ import json, sys, time
 from pathlib import Path
 import torch
 from dataclasses import replace
-from nalm.bench.results.schema import Depth
 from nalm.bench.results.store import Store
 from nalm.bench.results.summary import summarise
 from nalm.bench.studies import find_study
@@ -42,7 +41,7 @@ study = replace(find_study("single-module/mul"), seeds=seeds)
 before, began = resident(), time.process_time()
 with Store(path, readonly=True) as store:
     if what == "show":
-        entries = summarise(study, store.records(depth=Depth.OUTCOME, id=study.ids()))
+        entries = summarise(study, store.outcomes(study.ids()))
         count = sum(entry.runs for entry in entries)
     elif what == "missing":
         count = len(study.ids()) - len(store.missing(study.ids()))

@@ -585,7 +585,7 @@ def _words(call: Call, values: Mapping[str, Any], replaced: Mapping[str, str]) -
         yield type(value).__name__
         yield repr(value)[:40].replace(",", "")
         yield str(value)[:40].replace(",", "") or "''"
-        yield "run" if name == "run_id" else name
+        yield {"run_id": "run", "sample_weight": "weights"}.get(name, name)
         if isinstance(value, list | tuple):
             yield from map(repr, value)
 

@@ -108,8 +108,8 @@ def test_a_frame_has_a_line_for_each_finished_run_of_the_study(tmp_path: Path) -
 
 def test_the_frame_counts_success_as_the_study_does() -> None:
     class Strict(type(find_study("single-module/mul"))):
-        def solved(self, record, column, records) -> bool:
-            return record["seed"] == 0
+        def judged(self, records):
+            return ((record, lambda _, record=record: record["seed"] == 0) for record in records)
 
     whole = find_study("single-module/mul").only(["NMU"], ["U[1,2)"])
     study = Strict(**{**vars(whole), "seeds": 2})

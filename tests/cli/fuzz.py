@@ -268,12 +268,12 @@ def try_table(content: bytes) -> None:
             compile(Path("out.py").read_text(encoding="utf-8"), "out.py", "exec")
 
 
-def try_unit(text: str) -> None:
+def try_unit(drawn: tuple[str, str]) -> None:
+    text, engine = drawn
     with playground():
         Path("unit.py").write_text(text, encoding="utf-8", errors="surrogatepass")
-        ends_with_a_sentence(
-            *("run", "single-module/mul", "--unit", "unit.py:Twice", "--range", "U[1,2)", "--seeds", 1, "--steps", 5)
-        )
+        words = ("run", "single-module/mul", "--unit", "unit.py:Twice", "--range", "U[1,2)")
+        ends_with_a_sentence(*words, "--seeds", 1, "--steps", 5, "--engine", engine)
 
 
 def try_results(content: bytes) -> None:
@@ -294,11 +294,12 @@ def try_store(flips: list[tuple[int, int]]) -> None:
         ends_with_a_sentence("merge", "new.db", "flipped.db")
 
 
+ENGINES = st.sampled_from(["torch"] * 9 + ["auto"])  # compiling takes a hundred times as long as five steps
 FLIPS = st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 7)), min_size=1, max_size=3)
 TRIALS: dict[str, tuple[Callable[[Any], None], st.SearchStrategy[Any]]] = {
     "lines": (try_line, lines()),
     "tables": (try_table, tables()),
-    "units": (try_unit, unit_files()),
+    "units": (try_unit, st.tuples(unit_files(), ENGINES)),
     "results": (try_results, results()),
     "stores": (try_store, FLIPS),
 }

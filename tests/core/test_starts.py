@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -171,3 +172,10 @@ def test_moments_of_the_multiplicative_nac() -> None:
     assert z.var().item() == pytest.approx(
         (1 + 2 * var_w * q) ** inputs - (1 + var_w * q / 2) ** (2 * inputs), rel=0.05
     )
+
+
+@pytest.mark.parametrize("start", [int, lambda *_: None, lambda u, _: u[..., :1, :-1], lambda u: u])
+def test_a_start_that_cannot_be_used_is_named(start: object) -> None:
+    weights = {"W": replace(nalm.NMU.W, start=start)}  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"NMU\.W: its start .* cannot be used .* a function of a tensor of uniform"):
+        nalm.NMU(3, 2, weights=weights)

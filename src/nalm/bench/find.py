@@ -62,7 +62,8 @@ def _told(error: BaseException, path: Path) -> str:
         frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path.resolve())
     ]
     line = lines[-1] if lines else getattr(error, "lineno", None)
-    return f"{type(error).__name__}{f' in line {line}' if line else ''}: {error}"
+    said = f": {error}" if str(error) else ", without a word"  # as `sys.exit()` does
+    return f"{type(error).__name__}{f' in line {line}' if line else ''}{said}"
 
 
 def _defined_there(value: Any, names: Mapping[str, Any]) -> bool:

@@ -76,8 +76,9 @@ def _check_shapes(model: Model, task: SampledTask, runs: tuple[int, ...]) -> Non
         y = unit.compute(x)
     except Exception as error:
         raise ValueError(
-            f"{model.label} cannot be used: {type(error).__name__}: {error}. It is made as {model.label}"
-            f"({task.in_features}, {task.out_features}) and gets inputs (*runs, in, samples); use negative axes only."
+            f"{model.label} cannot be used: {type(error).__name__}: {str(error).rstrip('.')}. "
+            f"It is made as {model.label}({task.in_features}, {task.out_features}) and gets inputs "
+            "(*runs, in, samples); use negative axes only."
         ) from error
     wanted = (*runs, task.out_features, TRIAL_SAMPLES)
     if not isinstance(y, torch.Tensor) or not y.is_floating_point():

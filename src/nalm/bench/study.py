@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 Row = tuple[Model, Recipe | Method]
 """A line of a study before it meets its columns; a recipe stands for descent by it."""
+SolvedIn = Callable[[str], bool]
+"""Whether a run counts as solved in the column of that name."""
 UNFRAMED = ("run", "weights", "curve")
 """What of a record does not fit a cell of a table."""
 QUICK_SEEDS = 5
@@ -142,9 +145,12 @@ class Study:
         """One line that who runs it for the first time may be glad of."""
         return ""
 
-    def solved(self, record: Mapping[str, Any], column: str, records: Sequence[Mapping[str, Any]]) -> bool:
-        """Whether a run counts as solved in a column; `records` are all that is known of the study."""
-        return bool(record["solved"])
+    def judged(self, records: Iterable[Mapping[str, Any]]) -> Iterator[tuple[Mapping[str, Any], SolvedIn]]:
+        """Each record, with a function that says whether it counts as solved in a column.
+
+        One at a time, for there may be very many; a study that compares runs with each other looks at all first.
+        """
+        return ((record, partial(_as_recorded, bool(record["solved"]))) for record in records)
 
     def of_data(self, data: str) -> Study:
         """The same on other data, for studies that have a choice."""
@@ -175,17 +181,18 @@ class Study:
         except ImportError:
             raise ImportError("Study.frame needs pandas: pip install 'nalm[sklearn]'") from None
         records = kept.records(id=self.ids()) if isinstance(kept, Records) else list(kept)
-        by_id = {record["id"]: record for record in records}
+        by_id = {record["id"]: (record, solved) for record, solved in self.judged(records)}
         lines = [
             {
                 "row": cell.row,
                 "column": cell.column,
-                **{name: value for name, value in by_id[run].items() if name not in UNFRAMED},
-                "solved": self.solved(by_id[run], cell.column, records),
+                **{name: value for name, value in record.items() if name not in UNFRAMED},
+                "solved": solved(cell.column),
             }
             for cell in self.cells
             for run in cell.ids(self.seeds)
             if run in by_id
+            for record, solved in [by_id[run]]
         ]
         return pandas.DataFrame(lines)
 
@@ -260,6 +267,10 @@ class Study:
             method = Descent(replace(recipe, steps=max(recipe.steps, like.method.steps)))
             cells.append(replace(like, row=label, model=model, method=method))
         return replace(self, cells=(*self.cells, *cells))
+
+
+def _as_recorded(solved: bool, _column: str) -> bool:
+    return solved
 
 
 def _loose(name: str) -> str:

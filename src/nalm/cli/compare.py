@@ -23,7 +23,7 @@ def compare(selection: Selection) -> None:
 
     study = selection.chosen()
     first, second = (study.row_called(name) for name in selection.units)
-    compared = paired(study, selection.rows(study), first, second)
+    compared = paired(study, selection.outcomes(study), first, second)
     if not compared:
         raise selection.nothing()
     table = Table("range", "difference", "95 % interval", "p", f"only {first}", f"only {second}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
@@ -24,19 +24,36 @@ FIGURES = (".pdf", ".png", ".svg")
 Figure = Annotated[Path, typer.Option("--output", "-o", help="The file to draw; ends in .pdf, .png or .svg.")]
 
 
-def kept_records(path: Path, ids: list[str] | None = None) -> list[dict[str, Any]]:
-    """Finished runs of a store or a table: what came out of those with the given ids, or everything of all."""
-    from nalm.bench.results.schema import Depth
-    from nalm.bench.results.store import Store, read_table
+def kept_records(path: Path) -> list[dict[str, Any]]:
+    """All finished runs of a store or a table."""
+    from nalm.bench.results.store import Store
 
     if path.name.endswith(TABLES):
-        table, wanted = read_table(path), None if ids is None else set(ids)
-        for needed in ("id", "solved"):
-            if any(row.get(needed) is None for row in table):
-                raise ValueError(f"{path} is not a table of runs: {needed!r} is missing in at least one line")
-        return [row for row in table if wanted is None or row["id"] in wanted]
+        return _of_table(path)
     with Store(path, readonly=True) as store:
-        return store.records() if ids is None else store.records(depth=Depth.OUTCOME, id=ids)
+        return store.records()
+
+
+def outcomes(path: Path, ids: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """What came out of the runs with these ids, from a store or a table, one at a time."""
+    from nalm.bench.results.store import Store
+
+    if path.name.endswith(TABLES):
+        wanted = set(ids)
+        yield from (row for row in _of_table(path) if row["id"] in wanted)
+    else:
+        with Store(path, readonly=True) as store:
+            yield from store.outcomes(ids)
+
+
+def _of_table(path: Path) -> list[dict[str, Any]]:
+    from nalm.bench.results.store import read_table
+
+    table = read_table(path)
+    for needed in ("id", "solved"):
+        if any(row.get(needed) is None for row in table):
+            raise ValueError(f"{path} is not a table of runs: {needed!r} is missing in at least one line")
+    return table
 
 
 def study_names() -> list[str]:
@@ -144,15 +161,15 @@ class Selection:
         made_for_units = study.name == self.study  # of a task: it has exactly the units asked for
         return study, [] if made_for_units else self.units
 
-    def rows(self, study: Study) -> list[dict[str, Any]]:
-        """The study's finished runs, from the store or the table."""
-        return kept_records(self.store, study.ids())
+    def outcomes(self, study: Study) -> Iterator[dict[str, Any]]:
+        """What came out of the study's finished runs, from the store or the table."""
+        return outcomes(self.store, study.ids())
 
     def entries(self, study: Study) -> list[CellSummary]:
         """The study's cells, counted; an error if there is none."""
         from nalm.bench.results.summary import summarise
 
-        entries = summarise(study, self.rows(study))
+        entries = summarise(study, self.outcomes(study))
         if not entries:
             raise self.nothing()
         return entries

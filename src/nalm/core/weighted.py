@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from nalm.core.arguments import Index, Seed, checks_arguments, is_whole, shown
-from nalm.core.start import Fan
+from nalm.core.start import Fan, Start
 from nalm.core.uniforms import Stream, seeds_of, uniforms
 from nalm.core.weight import Weight, to_grid
 
@@ -71,9 +71,21 @@ class Weighted(nn.Module):
             parameter = weight.raw(unit)[index]
             u = uniforms(seeds, Stream.WEIGHTS + (number << 8), attempt, parameter.shape[len(self.runs) :])
             with torch.no_grad():
-                parameter.copy_(start(u, Fan(unit.in_features, unit.out_features)))
+                parameter.copy_(unit._drawn(weight.name, start, u))
         for unit in self._holders():
             unit.draw_(seeds, attempt)
+
+    @final
+    def _drawn(self, name: str, start: Start, u: Tensor) -> Tensor:
+        """Initial values from uniform numbers, by a function that may be a user's."""
+        try:
+            values = start(u, Fan(self.in_features, self.out_features))
+            return values.expand_as(u)
+        except (TypeError, AttributeError, RuntimeError) as error:
+            raise ValueError(
+                f"{type(self).__name__}.{name}: its start {shown(start)} cannot be used ({error}). It is a function of "
+                "a tensor of uniform numbers and a Fan(in, out), and returns a tensor of that shape."
+            ) from error
 
     @final
     def _holders(self) -> Iterator[Weighted]:

@@ -525,3 +525,23 @@ def test_parquet_without_pyarrow_says_what_to_install(path: Path, monkeypatch: p
     monkeypatch.setattr(builtins, "__import__", without_pyarrow)
     with Store(path) as store, pytest.raises(ImportError, match=r"nalm\[parquet\].*or export to \.csv"):
         store.export(path.with_suffix(".parquet"))
+
+
+# -- what tables of successes are made of ---------------------------------------------------------------------------
+
+
+def test_outcomes_come_one_at_a_time_and_are_verified(path: Path) -> None:
+    said: list[str] = []
+    with Store(path, say=said.append) as store:
+        store.add(result(seed) for seed in range(5))
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE runs SET test_error = 7 WHERE id = 'run-3'")
+    with Store(path, readonly=True, say=said.append) as store:
+        found = store.outcomes(["run-4", "run-3", "run-0", "run-77"])
+        assert next(found)["id"] in ("run-0", "run-4")
+        assert len(list(found)) == 1
+        assert ["1 record is damaged" in line for line in said] == [True]
+        (few,) = store.outcomes(["run-2"])  # looked up, not read among all
+        assert few == {name: store.records(id="run-2")[0][name] for name in few}
+        assert {"id", "unit", "seed", "solved", "solved_at", "sparsity"} <= few.keys()
+        assert not few.keys() & {"run", "weights", "steps"}

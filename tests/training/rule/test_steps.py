@@ -366,6 +366,8 @@ def test_errors_name_the_culprit_and_the_remedy() -> None:
         LocalGaussNewton(unit.parameters())  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r"base is 0.001; it needs an optimiser"):
         LocalGaussNewton(model, base=1e-3)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"base returned None; it needs to return an optimiser"):
+        LocalGaussNewton(model, base=lambda _: None)  # type: ignore[arg-type, return-value]
     with pytest.raises(ValueError, match=r"LBFGS.*first-order"):
         LocalGaussNewton(model, base=torch.optim.LBFGS)
     x = torch.ones(4, 2)

@@ -20,8 +20,10 @@ from nalm.bench.results.columns import COLUMNS, Record, RecordError, encode
 from nalm.bench.results.writing import PathLike, write_safely
 
 _BOOLEANS = {"true": True, "false": False}
+_SUSPECT = frozenset("'=+-@\t\r")  # with what a text begins that `_FORMULA` may match
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")  # what spreadsheets execute, or what we would take for its escaped form
 _ESCAPED = re.compile(r"'+[=+\-@\t\r]")
+COMPRESSION = 4  # of 9: a quarter of the time of 9 for 8 % more bytes (a table of 100,080 runs)
 LONGEST = 2**30  # bytes of an unpacked table or characters of a cell: far above any table of ours, below any memory
 
 
@@ -49,7 +51,7 @@ def write_csv(path: PathLike, names: Sequence[str], lines: Iterable[Sequence[Any
         with ExitStack() as stack:
             raw: Any = stack.enter_context(temporary.open("wb"))
             if str(path).endswith(".gz"):  # without name and time, so that equal tables are equal files
-                raw = stack.enter_context(gzip.GzipFile("", "wb", fileobj=raw, mtime=0))
+                raw = stack.enter_context(gzip.GzipFile("", "wb", COMPRESSION, fileobj=raw, mtime=0))
             text = stack.enter_context(io.TextIOWrapper(raw, "utf-8", newline="", errors="surrogateescape"))
             writer = csv.writer(text, lineterminator="\n")
             writer.writerow([written(name, None) for name in names])
@@ -62,7 +64,7 @@ def write_csv(path: PathLike, names: Sequence[str], lines: Iterable[Sequence[Any
 def written(cell: Any, digits: int | None) -> Any:
     """A value as it stands in a table. Text that a spreadsheet would take for a formula gets an apostrophe in front."""
     if isinstance(cell, str):
-        return f"'{cell}" if _FORMULA.match(cell) else cell
+        return f"'{cell}" if cell[:1] in _SUSPECT and _FORMULA.match(cell) else cell
     if isinstance(cell, bool):
         return "true" if cell else "false"
     if isinstance(cell, float):
@@ -81,7 +83,11 @@ def _column(name: str, values: Sequence[Any], digits: int | None) -> Sequence[An
     if kind is int:
         return values
     if kind is float:
-        return values if digits is None else ["" if value is None else f"{value:.{digits}g}" for value in values]
+        form = f"%.{digits}g"
+        return values if digits is None else ["" if value is None else form % value for value in values]
+    if kind is str:  # most texts stand in many records
+        texts = {value: written(value, digits) for value in set(values)}
+        return [texts[value] for value in values]
     return [written(value, digits) for value in values]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
 from nalm.bench.results import columns
@@ -36,18 +37,24 @@ def sound(own: Sequence[Any], sums: Sequence[Any], curve: Sequence[bytes | None]
         return False
 
 
-def in_blocks(
-    lines: Iterator[tuple[Any, ...]], stored: Sequence[str], names: Sequence[str], more: Sequence[str]
-) -> Iterator[dict[str, Sequence[Any]]]:
-    """Columns of a thousand records at a time: those of `names`, and further ones."""
-    while batch := list(itertools.islice(lines, BATCH)):
-        found = dict(zip(stored, zip(*batch, strict=True), strict=True))
-        found["solved"] = tuple(None if value is None else bool(value) for value in found["solved"])
-        block: dict[str, Sequence[Any]] = {name: found[name] for name in names}
-        if more:
-            further = [json.loads(details or "{}") for details in found[DETAILS]]
-            block |= {name: [own.get(name) for own in further] for name in more}
-        yield block
+def batches(lines: Iterable[tuple[Any, ...]]) -> Iterator[list[tuple[Any, ...]]]:
+    """Some lines at a time."""
+    rest = iter(lines)
+    while batch := list(itertools.islice(rest, BATCH)):
+        yield batch
+
+
+def in_columns(
+    lines: Sequence[tuple[Any, ...]], stored: Sequence[str], names: Sequence[str], more: Sequence[str]
+) -> dict[str, Sequence[Any]]:
+    """Columns of some records, whose lines begin with those that are `stored`: those of `names`, and further ones."""
+    found = dict(zip(stored, zip(*lines, strict=True), strict=False))
+    found["solved"] = tuple(None if value is None else bool(value) for value in found["solved"])
+    chosen: dict[str, Sequence[Any]] = {name: found[name] for name in names}
+    if more:
+        further = [json.loads(details or "{}") for details in found[DETAILS]]
+        chosen |= {name: [own.get(name) for own in further] for name in more}
+    return chosen
 
 
 def encoded(given: Mapping[str, Any], defaults: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -66,10 +73,11 @@ def encoded(given: Mapping[str, Any], defaults: Mapping[str, Any]) -> tuple[Any,
 def decoded(names: Sequence[str], lines: Iterable[Sequence[Any]]) -> Iterator[Record]:
     """Lines of the named columns as records."""
     changed = [name for name in names if COLUMNS.get(name) in (bool, object)]
-    places = [(name, names.index(name)) for name in COLUMNS if name in names]
+    ordered = [name for name in COLUMNS if name in names]
+    values_of = itemgetter(*(names.index(name) for name in ordered))
     more = names.index(DETAILS)
     for line in lines:
-        record: Record = {name: line[place] for name, place in places}
+        record: Record = dict(zip(ordered, values_of(line), strict=True))
         for name in changed:
             record[name] = decode(name, record[name])
         if line[more]:

@@ -26,8 +26,8 @@ from nalm.bench.results.files import read_table as read_table
 from nalm.bench.results.files import write_table as write_table
 from nalm.bench.results.opening import SCHEMA, check, connect, explained
 from nalm.bench.results.opening import StoreError as StoreError
-from nalm.bench.results.rows import BATCH, SEVERAL, conditions, decoded, encoded, in_blocks, sound
-from nalm.bench.results.schema import CHECKS, CREATE, INSERT, STORED, Depth, quoted, with_checks
+from nalm.bench.results.rows import SEVERAL, batches, conditions, decoded, encoded, in_columns, sound
+from nalm.bench.results.schema import CHECKS, CREATE, INSERT, STORED, Depth, intact, quoted, with_checks
 from nalm.bench.results.writing import OPEN, PathLike, check_target, identity
 from nalm.core.arguments import Index, checks_arguments
 from nalm.core.notebook import paragraph, table
@@ -121,19 +121,30 @@ class Store:
     def records(self, *, depth: Depth = Depth.EXACT, **equals: Any) -> list[Record]:
         """The runs whose columns equal the given values, in a fixed order; a list stands for any of its values.
 
-        Use `records(id=[...])` for the runs of a study: other studies may share them. `Depth.OUTCOME` reads only what
-        came out, by id, which is what tables of successes need, and quick. Damaged records are left out, and said.
+        Use `records(id=[...])` for the runs of a study: other studies may share them. Damaged records are left out,
+        and said.
         """
-        if depth == Depth.OUTCOME:  # as they lie in the file, and sorted here: the file is read once, not to and fro
-            lines = sorted(self.lines(depth, order=("rowid",), **equals))
-        else:
-            lines = list(self.lines(depth, order=ORDER, **equals))
-        return list(decoded(depth.names, lines))
+        order = [name for name in ORDER if name in depth.names]
+        return list(decoded(depth.names, self.lines(depth, order=order, **equals)))
+
+    @checks_arguments
+    def outcomes(self, ids: Sequence[str]) -> Iterator[Record]:
+        """What came out of these runs, which is what tables of successes need: quick, one at a time, in any order."""
+        depth = Depth.OUTCOME
+        return decoded(depth.names, self.lines(depth, order=("rowid",), id=list(ids)))
 
     def lines(
         self, depth: Depth = Depth.EXACT, *, order: Sequence[str] = ("id",), curves: bool = False, **equals: Any
     ) -> Iterator[tuple[Any, ...]]:
         """Records as they are stored, each verified: the columns `depth.names`, then the packed curve if wanted."""
+        count = len(depth.names)
+        for batch in self._verified(depth, order, curves, equals):
+            yield from (line[:count] + line[-1:] for line in batch) if curves else (line[:count] for line in batch)
+
+    def _verified(
+        self, depth: Depth, order: Sequence[str], curves: bool, equals: Mapping[str, Any]
+    ) -> Iterator[list[tuple[Any, ...]]]:
+        """Some lines at a time, with the columns `depth.names`, the checksums, and the packed curve if wanted."""
         wanted = self._most_of_all(equals)
         where, values = conditions(
             equals if wanted is None else {name: v for name, v in equals.items() if name != "id"}
@@ -141,14 +152,16 @@ class Store:
         checks = depth.checks if self._checked else ()
         chosen = quoted((*depth.names, *checks, *(("curve",) if curves else ())))
         begin, end, damaged = len(depth.names), len(depth.names) + len(checks), 0
-        for line in self._readable(f"SELECT {chosen} FROM runs WHERE {where} ORDER BY {quoted(order)}", values):
-            if wanted is not None and line[0] not in wanted:
-                continue
-            own = line[:begin]
-            if sound(own, line[begin:end], line[end:]):
-                yield own + line[end:]
-            else:
-                damaged += 1
+        found = self._readable(f"SELECT {chosen} FROM runs WHERE {where} ORDER BY {quoted(order)}", values)
+        if wanted is not None:
+            found = (line for line in found if line[0] in wanted)
+        for batch in batches(found):
+            kept = batch
+            if curves or not checks or not intact(batch, depth):
+                kept = [line for line in batch if sound(line[:begin], line[begin:end], line[end:])]
+                damaged += len(batch) - len(kept)
+            if kept:
+                yield kept
         if damaged:
             what = "1 record is" if damaged == 1 else f"{damaged} records are"
             self.say(f"{self.path}: {what} damaged and left out; `nalm doctor {self.path}` tells more.")
@@ -195,15 +208,16 @@ class Store:
             raise StoreError(f"cannot export to {name}: the name must end in .csv, .csv.gz or .parquet")
         check_target(path, force=force, inputs=[self.path])
         depth = Depth.DESCRIPTION if compact else Depth.EXACT
-        lines = self.lines(depth, **equals)
         if name.endswith(".parquet"):
-            records = list(decoded(depth.names, lines))
+            records = list(decoded(depth.names, self.lines(depth, **equals)))
             files.write_parquet(path, records, force=force)
             return len(records)
         names = [name for name in COLUMNS if name in depth.names and not (compact and name in UNTABLED)]
         further = "SELECT DISTINCT key FROM (SELECT details FROM runs WHERE json_valid(details)), json_each(details)"
         more = sorted(key for (key,) in self._query(further))
-        blocks = in_blocks(lines, depth.names, names, more)
+        blocks = (
+            in_columns(batch, depth.names, names, more) for batch in self._verified(depth, ("id",), False, equals)
+        )
         return files.write_csv(path, [*names, *more], files.cells(blocks, 6 if compact else None), force=force)
 
     # -- runs under way ------------------------------------------------------------------------------------------
@@ -340,9 +354,8 @@ def merge(target: PathLike, *sources: PathLike) -> int:
         store = stack.enter_context(Store(target))
         added = 0
         for source in opened:
-            lines = source.lines(curves=True)
-            while batch := [(*with_checks(line[:-1]), line[-1]) for line in itertools.islice(lines, BATCH)]:
-                added += store.insert(batch)
+            for batch in batches(source.lines(curves=True)):
+                added += store.insert((*with_checks(line[:-1]), line[-1]) for line in batch)
         store.confirm()
         return added
 

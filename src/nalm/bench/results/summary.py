@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from array import array
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -38,53 +39,84 @@ class CellSummary:
         return stats.disjoint(self.success, (round(self.published.success * seeds), seeds))
 
 
+def _numbers() -> array[float]:
+    return array("d")
+
+
+@dataclass
+class _Tally:
+    """What is counted of a cell: of each run a few numbers, for there may be very many."""
+
+    first: Cell
+    runs: int = 0
+    solved: int = 0
+    solved_at: array[float] = field(default_factory=_numbers)
+    sparsity: array[float] = field(default_factory=_numbers)
+    measures: dict[str, array[float]] = field(default_factory=dict)
+    named: set[str] = field(default_factory=set)  # measures that at least one of the runs has
+
+    def count(self, record: Record, solved: bool, measured: Iterable[str]) -> None:
+        """Add a run."""
+        self.runs += 1
+        for name in measured:
+            value = record.get(name)
+            self.measures.setdefault(name, _numbers()).append(np.nan if value is None else value)
+            if name in record:
+                self.named.add(name)
+        if not solved:
+            return
+        self.solved += 1
+        for name, numbers in (("solved_at", self.solved_at), ("sparsity", self.sparsity)):
+            if record.get(name) is not None:
+                numbers.append(record[name])
+
+    def summary(self, published: Published | None) -> CellSummary:
+        """The cell as it is shown."""
+        at = sorted(self.solved_at)
+        errors = [min(error, 0.5) for error in sorted(self.sparsity)] if self.first.model.has_grid else []
+        return CellSummary(
+            row=self.first.row,
+            column=self.first.column,
+            runs=self.runs,
+            success=stats.wilson(self.solved, self.runs),
+            solved_at=stats.gamma_mean(at) if at else None,
+            median_solved_at=stats.median(at).estimate if at else None,
+            sparsity=stats.beta_mean(errors) if errors else None,
+            published=published,
+            measures={name: mean_of(values) for name, values in self.measures.items() if name in self.named},
+        )
+
+
 def summarise(study: Study, records: Iterable[Record]) -> list[CellSummary]:
-    """Count the finished runs of a study; cells without any are left out."""
-    by_id = {record["id"]: record for record in records}
-    known = list(by_id.values())
-    found: dict[tuple[str, str], list[Record]] = {}
-    cells: dict[tuple[str, str], Cell] = {}
+    """Count the finished runs of a study; cells without any are left out. Records may come one at a time."""
+    tallies: dict[tuple[str, str], _Tally] = {}
+    waiting: dict[str, list[_Tally]] = {}  # by the run's name: cells may share runs
     for cell in study.cells:
-        if own := [by_id[name] for name in cell.ids(study.seeds) if name in by_id]:
-            found.setdefault((cell.row, cell.column), []).extend(own)
-            cells.setdefault((cell.row, cell.column), cell)
-    return [_entry(study, cells[key], own, known) for key, own in found.items()]
+        tally = tallies.setdefault((cell.row, cell.column), _Tally(cell))
+        shared = [tally]  # one list for all runs of a cell that no other cell has
+        for name in cell.ids(study.seeds):
+            waiting[name] = [*waiting[name], tally] if name in waiting else shared
+    for record, solved in study.judged(records):
+        for tally in waiting.pop(record["id"], ()):  # of records with one name the first counts
+            tally.count(record, solved(tally.first.column), study.measured)
+    return [tally.summary(study.published.get(key)) for key, tally in tallies.items() if tally.runs]
 
 
-def _entry(study: Study, cell: Cell, records: list[Record], known: list[Record]) -> CellSummary:
-    solved = [r for r in records if study.solved(r, cell.column, known)]
-    at = [float(r["solved_at"]) for r in solved if r.get("solved_at") is not None]
-    sparsities = [r.get("sparsity") for r in solved] if cell.model.has_grid else []
-    errors = [float(sparsity) for sparsity in sparsities if sparsity is not None]
-    return CellSummary(
-        row=cell.row,
-        column=cell.column,
-        runs=len(records),
-        success=stats.wilson(len(solved), len(records)),
-        solved_at=stats.gamma_mean(at) if at else None,
-        median_solved_at=stats.median(at).estimate if at else None,
-        sparsity=stats.beta_mean([min(e, 0.5) for e in errors]) if errors else None,
-        published=study.published.get((cell.row, cell.column)),
-        measures={name: mean_of(records, name) for name in study.measured if any(name in r for r in records)},
-    )
-
-
-def mean_of(records: Iterable[Record], name: str) -> Interval:
-    """The mean of a column with one standard error to either side, as the papers show accuracies."""
-    values = np.asarray([np.nan if r.get(name) is None else r[name] for r in records], np.float64)
-    centre = float(values.mean())
-    error = float(values.std(ddof=1)) / len(values) ** 0.5 if len(values) > 1 else 0.0
+def mean_of(values: Sequence[float]) -> Interval:
+    """The mean with one standard error to either side, as the papers show accuracies."""
+    numbers = np.asarray(values, np.float64)
+    centre = float(numbers.mean())
+    error = float(numbers.std(ddof=1)) / len(numbers) ** 0.5 if len(numbers) > 1 else 0.0
     return Interval(centre, centre - error, centre + error)
 
 
 def compare(study: Study, records: Iterable[Record], first: str, second: str) -> dict[str, Paired]:
     """Success of one row against another on the same seeds, by column."""
-    by_id = {record["id"]: record for record in records}
-    known = list(by_id.values())
+    by_id = {record["id"]: solved_in for record, solved_in in study.judged(records)}
     solved: dict[tuple[str, str], dict[int, bool]] = {}
     for cell in study.cells:
         own = {seed: by_id[name] for seed, name in enumerate(cell.ids(study.seeds)) if name in by_id}
-        counted = {seed: study.solved(record, cell.column, known) for seed, record in own.items()}
+        counted = {seed: solved_in(cell.column) for seed, solved_in in own.items()}
         solved.setdefault((cell.row, cell.column), {}).update(counted)
     result = {}
     for column in study.columns:

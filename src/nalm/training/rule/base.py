@@ -24,6 +24,8 @@ def make_base(base: Base | None, model: nn.Module) -> torch.optim.Optimizer:
         )
     if base is None or not isinstance(base, torch.optim.Optimizer):
         base = (base or torch.optim.Adam)(list(model.parameters()))  # also frozen ones, which may cease to be
+    if not isinstance(base, torch.optim.Optimizer):
+        raise TypeError(f"base returned {base!r}; it needs to return an optimiser: lambda p: Adam(p, 3e-3).")
     if isinstance(base, torch.optim.LBFGS):
         raise ValueError(
             "LBFGS evaluates the model several times per step, which cannot be shared; use a first-order one."

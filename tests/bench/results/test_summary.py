@@ -1,0 +1,30 @@
+"""From records to the cells of a study."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from statistics import median
+
+from nalm.bench.results import stats
+from nalm.bench.results.summary import summarise
+from nalm.bench.studies import find_study
+
+
+def test_records_are_counted_one_at_a_time_each_once_in_any_order() -> None:
+    study = find_study("single-module/mul").only(["NMU", "sNMU"], ["U[1,2)"])
+    records = [
+        {"id": run.id, "solved": number % 3 > 0, "solved_at": 100 * number + 7, "sparsity": number / 1000}
+        for number, (_, run) in enumerate(study.runs())
+    ]
+    entries = summarise(study, iter(records))
+    assert [entry.row for entry in entries] == ["NMU", "sNMU"]
+    assert [entry.runs for entry in entries] == [study.seeds] * 2
+    solved = [record for record in records[: study.seeds] if record["solved"]]
+    assert entries[0].success.estimate == len(solved) / study.seeds
+    assert entries[0].median_solved_at == median(record["solved_at"] for record in solved)
+    assert entries[0].solved_at == stats.gamma_mean([record["solved_at"] for record in solved])
+    assert entries[0].sparsity == stats.beta_mean([record["sparsity"] for record in solved])
+    assert summarise(study, iter([*reversed(records), *({**r, "solved": False} for r in records)])) == entries
+    assert summarise(study, [{"id": "of another study", "solved": True}]) == []
+    twice = replace(study, cells=(study.cells[0], replace(study.cells[0], row="the same again")))
+    assert [entry.success for entry in summarise(twice, iter(records))] == [entries[0].success] * 2
