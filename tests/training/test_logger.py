@@ -96,6 +96,20 @@ def test_tensorboard_gets_curves_and_a_formula_each_time_it_changes() -> None:
     assert board.texts == [("head/formula", "    x0*x1", 0), ("head/formula", "    x0", 2)]
 
 
+def test_a_real_tensorboard_reads_what_was_written(tmp_path: Path) -> None:
+    pytest.importorskip("tensorboard", reason="tensorboard is not installed: pip install tensorboard")
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+    from torch.utils.tensorboard import SummaryWriter
+
+    with SummaryWriter(str(tmp_path)) as writer:
+        nalm.UnitLogger(put(nalm.NMU(2, 1), W=[1, 0.75]), writer, every=1)(0, loss=3.0)
+    read = EventAccumulator(str(tmp_path))
+    read.Reload()
+    assert read.Tags()["scalars"] == ["loss", "distance", "on_grid"]
+    assert [event.value for event in read.Scalars("distance")] == [0.25]
+    assert read.Tags()["tensors"] == ["formula/text_summary"]
+
+
 def test_a_file_is_not_replaced_and_can_be_gone_on_with(tmp_path: Path) -> None:
     model, path = product_of_sums(), tmp_path / "run.csv"
     nalm.UnitLogger(model, path)(0)
