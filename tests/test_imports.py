@@ -92,7 +92,7 @@ LADDERS = {
         "app",
     ],
     "nalm.core": [
-        "arguments notebook scalar start uniforms",
+        "arguments notebook parity scalar start uniforms",
         "layout optimiser option",
         "expression recipe",
         "semantics weight",
@@ -145,7 +145,7 @@ LADDERS = {
         "bounds",
     ],
     "nalm.solver.shapes": [
-        "derived linear marquardt parity power screen",
+        "derived linear marquardt power screen",
         "approximation combine flexible shape",
         "beam factored forms products sums trees",
         "beside monomials polynomials power_laws",

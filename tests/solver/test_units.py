@@ -5,7 +5,6 @@ import pytest
 
 from nalm.solver import Status, alone, solve
 from nalm.solver.shapes.linear import snap
-from nalm.solver.shapes.parity import parity
 from tests.solver.data import DISTRIBUTIONS, NINE_RANGES, OPERATIONS, float32, two_layer
 
 
@@ -65,10 +64,6 @@ def test_signs_alone_decide_products_of_plus_and_minus_one():
     solution = solve(X, np.prod(X[:, chosen], axis=1))
     assert solution.status is Status.EXACT
     assert str(solution.expression).split("*") == sorted(f"x{i}" for i in chosen)
-
-
-def test_parity_without_a_solution_is_none():
-    assert parity(np.array([[True], [True]]), np.array([True, False])) is None
 
 
 def test_snapping_refits_what_rounding_leaves():

@@ -7,11 +7,11 @@ from fractions import Fraction
 
 import numpy as np
 
+from nalm.core.parity import parities
 from nalm.solver.data.problem import Problem
 from nalm.solver.formula.algebra import Formula, Input, PowerProduct, WeightedSum, product, total
 from nalm.solver.formula.calculus import Array, Indices
 from nalm.solver.shapes.linear import least_squares, snap, sparse_weights
-from nalm.solver.shapes.parity import parity
 from nalm.solver.shapes.shape import Groups
 
 DENOMINATORS = (1, 2, 3, 4)
@@ -78,11 +78,12 @@ def _signed(X: Array, y: Array, exponents: dict[int, Fraction], signs: Indices) 
         if exponent.numerator % 2:
             negative = negative ^ (X[:, i] < 0)
     if negative.any() and not negative.all() and len(signs):
-        solved = parity(np.column_stack([X[:, signs] < 0, np.ones(len(X), dtype=bool)]), negative)
-        if solved is None:
+        found = parities(np.column_stack([X[:, signs] < 0, np.ones(len(X), dtype=bool)]), negative[:, None])
+        if not found.explains.all():
             return
-        factors |= {int(i): Fraction(1) for i, odd in zip(signs, solved[:-1], strict=True) if odd}
-        negative = np.full(len(X), solved[-1])
+        *odd, flipped = found.taken[0]
+        factors |= {int(i): Fraction(1) for i, takes_part in zip(signs, odd, strict=True) if takes_part}
+        negative = np.full(len(X), flipped)
     body = product((Input(i), e) for i, e in factors.items())
     magnitude = np.ones(len(X))
     with np.errstate(all="ignore"):
