@@ -29,14 +29,14 @@ def chain(second: type[nalm.Unit], seeds: Sequence[int]) -> nalm.Chain:
     return made
 
 
-def train(second: type[nalm.Unit], formula: str, by_rule: bool) -> Row:
-    """Op2(op1(a, b), c) of four inputs of U[1,2); all seeds as one cohort, until all are solved."""
+def train(second: type[nalm.Unit], formula: str, by_rule: bool, most: int = STEPS) -> Row:
+    """Op2(op1(a, b), c) of four inputs of U[1,2); all seeds as one cohort, until all are solved or `most` steps."""
     inner, outer = (CUMULATIVE[name] for name in formula.split("-"))
     net, began = chain(second, SEEDS), time.process_time()
     optimiser: Any = LocalGaussNewton(net) if by_rule else torch.optim.Adam(net.parameters(), 1e-2)
-    guide = None if by_rule else nalm.guide(net, optimiser, steps=STEPS)
+    guide = None if by_rule else nalm.guide(net, optimiser, steps=most)
     since: list[int | None] = [None] * len(SEEDS)
-    for step in range(STEPS):
+    for step in range(most):
         x = 1 + uniforms(torch.tensor(list(SEEDS)), 0, step, (128, INPUTS))
         target: Any = outer(inner(x[..., :1], x[..., 1:2]), x[..., 2:3])
 
@@ -56,17 +56,17 @@ def train(second: type[nalm.Unit], formula: str, by_rule: bool) -> Row:
         if all(s is not None and step - s >= 5 for s in since):
             break
     steps = [s for s in since if s is not None]
-    solved = {"solved": len(steps), "runs": len(SEEDS), "last_step": max(steps, default=None)}
+    solved = {"solved": len(steps), "runs": len(SEEDS), "last_step": max(steps, default=None), "steps": step + 1}
     return solved | {"seconds": round(time.process_time() - began, 1)}
 
 
 def gates() -> list[Row]:
-    """All formulas that a layer's units can compute, by the rule, and by Adam with the units' own penalties."""
+    """All formulas that a layer's units can compute, by the rule, and by Adam with their penalties in as many steps."""
     rows = []
     for second in (nalm.NMU, nalm.NRU):
         for formula in EXPRESSIONS:
             if second is nalm.NRU or "div" not in formula:
                 row: Row = {"units": f"NAU;{second.__name__}", "formula": formula, **train(second, formula, True)}
-                rows.append(row | {"adam": train(second, formula, False)})
+                rows.append(row | {"adam": train(second, formula, False, most=row["steps"])})
                 print(rows[-1], flush=True)
     return rows

@@ -160,6 +160,11 @@ def encoder(*middle: Callable[[], nn.Module]) -> Callable[[], nn.Module]:
     return lambda: Below(nn.Sequential(nn.Linear(4, 32), *(m() for m in middle), nn.Linear(32, 2)), nalm.NMU(2, 1))
 
 
+def mlp(inputs: int, outputs: int) -> nn.Module:
+    """A small one with a norm inside."""
+    return nn.Sequential(nn.Linear(inputs, 24), nn.LayerNorm(24), nn.GELU(), nn.Linear(24, outputs))
+
+
 def nru() -> nalm.Unit:
     """Four inputs, one output."""
     return nalm.NRU(4, 1)
@@ -193,6 +198,11 @@ CASES = [
     ),
     Case("0.6 (a+b) c, no grid point", lambda: nalm.Chain(nalm.NAU(4, 2), nalm.NMU(2, 1)),
          uniform(lambda x: 0.6 * (x[:, :1] + x[:, 1:2]) * x[:, 2:3], 4, 1, 2)),
+    # the last two were written after the rule had been changed for the last time, and run once
+    Case("MLP with GELU below a quotient", lambda: Below(mlp(4, 2), nalm.NRU(2, 1)),
+         uniform(lambda x: x[:, :1] / x[:, 1:2] + x[:, 2:3], 4, 1, 3)),
+    Case("LayerNorm and MLP above", lambda: nn.Sequential(nalm.NRU(4, 1), mlp(1, 1)),
+         uniform(lambda x: torch.exp(-mul(x) / 2), 4, 1, 2), (1, 1, 0, 0)),
 ]  # fmt: skip
 
 

@@ -205,7 +205,29 @@ def test_a_cnn_below_a_product_is_not_killed() -> None:
     train(model, draw, 220, base=lambda p: torch.optim.Adam(p, 3e-3))
     adam(control, draw, 220, 3e-3)
     assert deployed(model, draw) < min(0.5, 1.2 * deployed(control, draw))
-    assert model.unit.on_grid()
+
+
+@pytest.mark.parametrize("op", ["mul", "div"])
+def test_below_an_mlp_a_grid_point_need_not_be_as_good_as_the_free_numbers(op: str) -> None:
+    """What an MLP has yet to learn looks like a wrong exponent; it once made the rule leave the right ones for good."""
+    torch.manual_seed(1)
+    head = nn.Sequential(nn.Linear(1, 32), nn.Tanh(), nn.Linear(32, 1))
+    model = nn.Sequential(nalm.NRU(4, 1, seed=1), head)
+    power = 1 if op == "mul" else -1
+    draw = batches(lambda x: torch.tanh(x[:, :1] * x[:, 1:2] ** power - 1.5), 4, 1.0, 2.0, 128)
+    train(model, draw, 250, base=lambda p: torch.optim.Adam(p, 3e-3))
+    held = model[0].W.flatten().tolist()
+    assert held in ([1, power, 0, 0], [-1, -power, 0, 0])  # an MLP can undo a reciprocal
+
+
+def test_while_little_is_known_no_input_is_dropped() -> None:
+    """An encoder that explains half of the target says nothing about the grid, whatever one batch looks like."""
+    torch.manual_seed(0)
+    encoder = nn.Sequential(nn.Linear(4, 16), nn.ReLU(), nn.Linear(16, 2), nn.Softplus())
+    model = nn.Sequential(encoder, nalm.NMU(2, 1, seed=0))
+    draw = noisy(0.6)
+    optimiser = train(model, draw, 60, base=lambda p: torch.optim.Adam(p, 3e-2))
+    assert optimiser.report().numbers()["1/base"] == 1
 
 
 # -- 5: restarts and targets without a grid point --------------------------------------------------------------------

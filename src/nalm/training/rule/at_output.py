@@ -68,7 +68,7 @@ class AtOutput:
         self.looks = Looks(settings.spacing, settings.rest)
 
     def due(self, step: int) -> bool:
-        """Every step until all rows are on the grid, then ever more rarely."""
+        """Every step at first and after a change, then ever more rarely: also where no grid point is found."""
         return self.looks.due(step)
 
     def learn(self, seen: Sequence[Seen], batch: Batch) -> None:
@@ -86,8 +86,9 @@ class AtOutput:
         self.free.learn(self.ruled, view, ok, self.settings)
         # outside the box such a loss would only be asked farther and farther away
         self.free.keep(known.bent, numbers=self.free.numbers.clamp(*self.ruled.box))
-        same = bool((before == self.choice.snapped).all() & self.choice.snapped.all())
-        self.looks.looked(batch.step, changed=not same)
+        # where batches speak for the grid, the next ones are asked at once
+        changed = (before != self.choice.snapped) | (~self.choice.snapped & (self.choice.streak > 0))
+        self.looks.looked(batch.step, bool(changed.any()))
 
     def _readable(self, feedback: Feedback | None, batch: Batch) -> Known | None:
         """The feedback, if need be from a pass in which the form stands in for the unit.

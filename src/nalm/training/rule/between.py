@@ -29,6 +29,10 @@ from nalm.training.rule.state import State
 
 ALIKE = 0.5  # relative deviation of the curvature: 0 below a linear layer, 0.3 below BatchNorm, above 1 below an MLP
 RIGID_FLOOR = 1e-4  # share that correlations of float32 and of a gain still on its way leave
+CONFIRMED = 2  # looks in a row that speak for a grid point before it is approached: one batch may do so by chance
+CLEAR = (
+    0.2  # unexplained share up to which a batch of 128 knows it to 3 %, as `explains` asks: 2 r (1 - r^2) / sqrt(128)
+)
 SAMPLES = 128  # for a correlation of their own; smaller batches are averaged
 
 
@@ -73,6 +77,7 @@ class RowsState(State):
         gliding: ... because it is a grid point; otherwise these are the free numbers.
         share: of a step to the free numbers that is best for all rows together `(*runs,)`.
         streak: how many looks in a row doubted their grid point.
+        asked: how many looks in a row spoke for a grid point, of rows that are not there.
         mirrored: how many looks in a row its reciprocal explained more.
         refused: a grid point that made the loss worse `(*runs, out, in)`; at first none, which is NaN.
         before: level of the loss before a grid point was approached `(*runs,)`.
@@ -88,6 +93,7 @@ class RowsState(State):
     gliding: Tensor
     share: Tensor
     streak: Tensor
+    asked: Tensor
     mirrored: Tensor
     refused: Tensor
     before: Tensor
@@ -104,7 +110,7 @@ class RowsState(State):
         nothing = torch.full_like(held, torch.nan)
         none = rows.to(torch.int64)
         whole, unexplained = torch.ones_like(before), torch.ones_like(held[..., 0])
-        return cls(held, rows, rows, held, rows, whole, none, none, nothing, before, unexplained)
+        return cls(held, rows, rows, held, rows, whole, none, none, none, nothing, before, unexplained)
 
 
 @final
@@ -121,7 +127,6 @@ class Between:
         self.free = Regression.of(ruled)
         self.rows = RowsState.of(ruled)
         self.progress = ProgressState.of(self.rows.before)
-        # what layers below say changes in every step anyway, and at the pace of their training
         self.looks = Looks(settings.sparse if place.learned_below else settings.spacing, settings.rest)
         self.solved: Solved | None = None
 
@@ -137,7 +142,8 @@ class Between:
             return
         s, rows, ok = self.settings, self.rows, batch.ok
         held = torch.where(rows.owned.unsqueeze(-1), rows.held, self.ruled.read())
-        goal = torch.where(rows.arrived.unsqueeze(-1), held, aim(held, self.ruled.grid))
+        on_the_way = torch.where(rows.gliding.unsqueeze(-1), rows.goal, aim(held, self.ruled.grid))
+        goal = torch.where(rows.arrived.unsqueeze(-1), held, on_the_way)
         view = View.of(self.ruled.form, feedback, held, intercept=True)
         left = self._shares(view, feedback, held, goal, ok)
         least = torch.stack(left).amin(0)
@@ -150,10 +156,18 @@ class Between:
         streak = torch.where(rows.arrived & (~known | far | (given_up > s.doubts)), rows.streak + 1, 0)
         arrived = rows.arrived & (streak < s.patience) & ~self._spoilt(ok).unsqueeze(-1)
         refused = (rows.refused == goal).all(-1)
-        near = known & (given_up < s.explains) & ~far & s.snap & ~refused & ~arrived
-        wanted = known & (left.free < s.better * left.held) & ~near & ~arrived & (not self.ruled.form.linear)
-        near, arrived = near & ~turned, arrived & ~turned
-        changed = (near != rows.gliding) | (arrived != rows.arrived) | turned | (streak == 1)
+        # who is on its way is believed in as long as who has arrived: a batch alone would turn it back by chance
+        near = (
+            known & (given_up < torch.where(rows.gliding, s.doubts, s.explains)) & ~far & s.snap & ~refused & ~arrived
+        )
+        again = (rows.asked > 0) & (rows.goal == goal).all(-1)
+        asked = torch.where(near & ~turned, torch.where(again, rows.asked, 0) + 1, 0)
+        clear = (least <= CLEAR) | (not self.place.learned_below)
+        near = rows.gliding & (asked > 0) | (asked >= torch.where(clear, CONFIRMED, s.patience))
+        arrived = arrived & ~turned
+        wanted = known & clear & (left.free < s.better * left.held) & (asked == 0) & ~arrived
+        wanted = wanted & (not self.ruled.form.linear)
+        changed = (near != rows.gliding) | (arrived != rows.arrived) | turned | (streak == 1) | (clear & (asked == 1))
         if not self.place.learned_below:  # then the free numbers are worth following closely
             changed = changed | wanted
         rows.keep(ok & ~(near | arrived).any(-1), before=self.progress.level)
@@ -162,9 +176,10 @@ class Between:
             held=torch.where(turned.unsqueeze(-1), 0 - goal, held),  # and no zero becomes -0
             owned=near | wanted | arrived | turned,
             arrived=arrived | turned,
-            goal=torch.where(near.unsqueeze(-1), goal, self.free.numbers.clamp(*self.ruled.box)),
+            goal=torch.where((asked > 0).unsqueeze(-1), goal, self.free.numbers.clamp(*self.ruled.box)),
             gliding=near,
             streak=streak,
+            asked=asked,
             unexplained=left.held,
         )
         if bool(wanted.any()) and self.ruled.unit.out_features > 1:
@@ -199,8 +214,8 @@ class Between:
 
     def _rigid(self, feedback: Feedback) -> Tensor:
         """Rows `(*runs, out)` whose neighbours absorb a gain and a bias and no more, so that a grid point has to be as
-        good as the free numbers: nothing is learned below, and what lies above passes on all samples alike."""
-        if self.place.learned_below:
+        good as the free numbers: what lies above is linear, and passes on all samples alike."""
+        if not self.place.straight:
             return torch.zeros_like(self.rows.arrived)
         h = feedback.curvature
         return h.std(-1) < ALIKE * h.mean(-1)
@@ -270,9 +285,9 @@ class Between:
             return
         size = rows.held.abs().amax(-1, keepdim=True).clamp(min=1e-3)
         follow = rows.share[..., None, None] * self._towards() + rows.held * (size.pow(-s.rescale) - 1)
-        step = torch.where(rows.gliding.unsqueeze(-1), s.glide * (rows.goal - rows.held), follow)
+        step = torch.where(rows.gliding.unsqueeze(-1), (rows.goal - rows.held).clamp(-s.glide, s.glide), follow)
         rows.keep(moving, held=(rows.held + step).clamp(*self.ruled.box))
-        there = moving & rows.gliding & ((rows.held - rows.goal).abs().amax(-1) < s.arrived)
+        there = moving & rows.gliding & (rows.held == rows.goal).all(-1)
         rows.keep(there, held=rows.goal, arrived=there, gliding=~there)
 
     def _shares(self, view: View, feedback: Feedback, held: Tensor, goal: Tensor, ok: Tensor) -> Shares:

@@ -66,12 +66,16 @@ def _joined(one: Watched, deltas: Sequence[Tensor | None], columns: Sequence[Ten
     if all(delta is None for delta in deltas):
         return None
     return Feedback(
-        torch.cat([u.x for u in one.uses], -1).double(),
-        torch.cat([u.y.detach() for u in one.uses], -1).double(),
-        torch.cat([_or_zero(d, u.y) for d, u in zip(deltas, one.uses, strict=True)], -1).double(),
-        torch.cat(list(columns), -1).double(),
+        _along_samples([u.x for u in one.uses]),
+        _along_samples([u.y.detach() for u in one.uses]),
+        _along_samples([_or_zero(d, u.y) for d, u in zip(deltas, one.uses, strict=True)]),
+        _along_samples(columns),
         len(one.uses),
     )
+
+
+def _along_samples(parts: Sequence[Tensor]) -> Tensor:
+    return (parts[0] if len(parts) == 1 else torch.cat(list(parts), -1)).double()
 
 
 def _or_zero(gradient: Tensor | None, like: Tensor) -> Tensor:

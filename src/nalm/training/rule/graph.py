@@ -21,6 +21,14 @@ LAYOUT = frozenset(
     }
 )
 
+# operations of linear layers and of BatchNorm: what they make of a unit's output is a gain and a bias
+STRAIGHT = frozenset(
+    {
+        *("Add", "Addmm", "Addmv", "Baddbmm", "Bmm", "CudnnBatchNorm", "Div", "Mean", "Mm", "Mul", "Mv"),
+        *("NativeBatchNorm", "Neg", "Sub", "Sum"),
+    }
+)
+
 
 class Position(Enum):
     """Where a unit sits, which decides how the rule treats it."""
@@ -45,12 +53,14 @@ class Place:
         position: on which depends how it is treated.
         learned_below: whether layers of the base optimiser lie below it.
         learned_above: or above or beside it.
+        straight: whether none lie below, and those above and beside can make up for a gain and a bias and no more.
         line: of these, a linear layer directly above that is the network's output, with one input and one output.
     """
 
     position: Position
     learned_below: bool = False
     learned_above: bool = False
+    straight: bool = False
     line: GainAndBias | None = None
 
 
@@ -80,18 +90,30 @@ def _place(root: Node, outputs: Sequence[set[Node]], index: int, mine: set[int])
     beside = {n for node in mixing for n in _under(node, closed=own)}
     learned_below, learned_above = _foreign(below, mine), _foreign(beside, mine)
     if learned_below or learned_above:
-        return Place(Position.BETWEEN, learned_below, learned_above)
+        straight = not learned_below and all(_is_layout(n) or _is_straight(n) or _is_leaf(n) for n in beside)
+        return Place(Position.BETWEEN, learned_below, learned_above, straight)
     alone = len(own) == 1 and not mixing and not below & others
     return Place(Position.OUTPUT if alone else Position.STACK)
 
 
+def _operation(node: Node) -> str:
+    return type(node).__name__.split("Backward")[0]
+
+
 def _is_layout(node: Node) -> bool:
-    return type(node).__name__.split("Backward")[0] in LAYOUT
+    return _operation(node) in LAYOUT
+
+
+def _is_straight(node: Node) -> bool:
+    return _operation(node) in STRAIGHT
+
+
+def _is_leaf(node: Node) -> bool:
+    return getattr(node, "variable", None) is not None
 
 
 def _foreign(nodes: Collection[Node], mine: set[int]) -> bool:
-    leaves = (getattr(node, "variable", None) for node in nodes)
-    return any(leaf is not None and id(leaf) not in mine for leaf in leaves)
+    return any(_is_leaf(node) and id(node.variable) not in mine for node in nodes)
 
 
 def _children(node: Node) -> Iterator[Node]:

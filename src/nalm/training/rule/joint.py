@@ -18,7 +18,7 @@ from nalm.training.rule.state import State, aligned
 OUTPUT_DAMPING = 1e-7  # of the curvature between outputs: on narrow ranges rows differ by little, but they do
 CAUTION = 0.1  # damping of the features' moments while nothing is explained yet
 BLOCK_DAMPING = 1e-3  # of the exponents' joint curvature, which changes with every step
-FRESH = 3  # steps for which the moment of many inputs and its factor are used; each batch is a tenth of it
+FRESH = 6  # steps for which the moment of many inputs and its factor are used; each batch is a tenth of it
 BEGIN = 10  # steps until it rests on as many batches as it ever will
 
 

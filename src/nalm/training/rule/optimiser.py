@@ -73,6 +73,11 @@ class LocalGaussNewton(torch.optim.Optimizer):
         if not self.units:
             raise ValueError(f"{type(model).__name__} contains no unit with a form, so there is nothing to train here.")
         self.gates = list(gates(model))
+        # walks through the model, which in small networks would cost as much as the rest of a step
+        owners = [*(one.unit for one in self.units), *self.gates]
+        self._own = [p for owner in owners for p in owner.parameters(recurse=False)]
+        self._buffered = [m for m in model.modules() if next(m.buffers(recurse=False), None) is not None]
+        self._boxed = [m for m in model.modules() if isinstance(m, Unit) and m.weights]
         self.runs = common_runs([one.unit for one in self.units])
         self.base = make_base(base, model)
         super().__init__(self.base.param_groups, self.base.defaults)
@@ -119,7 +124,7 @@ class LocalGaussNewton(torch.optim.Optimizer):
         self.steps += 1
         # where no mode is due this is a step of the base optimiser and no more
         looking = self.modes is None or any(mode.due(self.steps) for mode in self.modes)
-        buffers = list(self.model.buffers())
+        buffers = [b for module in self._buffered for b in module.buffers(recurse=False)]
         kept = [b.clone() for b in buffers]
         generator = torch.get_rng_state() if looking else None
         watched = [Watched(one.unit) for one in active] if looking else []
@@ -142,7 +147,7 @@ class LocalGaussNewton(torch.optim.Optimizer):
         with torch.no_grad():
             for mode in self.modes or []:
                 mode.write(ok)
-        self._written = self._held()
+        self._written = [p.detach().clone() for p in self._own]
         self.zero_grad()
         return loss.detach()
 
@@ -245,19 +250,14 @@ class LocalGaussNewton(torch.optim.Optimizer):
                     if p.grad is not None:
                         p.grad.nan_to_num_(0.0, 0.0, 0.0)
         self.base.step()
-        for module in self.model.modules():
-            if isinstance(module, Unit) and module.weights:
-                module.project_()
-
-    def _held(self) -> list[Tensor]:
-        owners = [*(one.unit for one in self.units), *self.gates]
-        return [p.detach().clone() for owner in owners for p in owner.parameters(recurse=False)]
+        for unit in self._boxed:
+            unit.project_()
 
     def _changed_outside(self) -> bool:
         """Whether somebody else has changed the units' weights since the last step."""
         if self._written is None:
             return False
-        return any(not torch.equal(a, b) for a, b in zip(self._written, self._held(), strict=True))
+        return any(not torch.equal(a, b) for a, b in zip(self._written, self._own, strict=True))
 
     def _checked(self, told: Any, watched: Sequence[Watched]) -> tuple[Tensor, Tensor]:
         output, loss = told if isinstance(told, tuple) and len(told) == 2 else (None, told)
@@ -327,6 +327,7 @@ class LocalGaussNewton(torch.optim.Optimizer):
             "position": place.position.name,
             "below": place.learned_below,
             "above": place.learned_above,
+            "straight": place.straight,
             "line": line,
         }
 
@@ -334,7 +335,7 @@ class LocalGaussNewton(torch.optim.Optimizer):
         line = saved["line"]
         if line is not None:
             line = None if None in line else GainAndBias(*(self.model.get_parameter(name) for name in line))
-        return Place(Position[saved["position"]], saved["below"], saved["above"], line)
+        return Place(Position[saved["position"]], saved["below"], saved["above"], saved["straight"], line)
 
     def __getstate__(self) -> dict[str, Any]:
         # torch keeps the parameters only; a copy of this optimiser needs its model, too

@@ -18,7 +18,7 @@ SAMPLES = 8  # per unknown: running moments rest on at least so many, in batches
 FARTHEST = 8.0  # so many times the grid: larger exponents overflow, larger coefficients belong to separable classes...
 DETOUR = 16.0  # ... once there are so many samples per coefficient; before, they may be a detour
 MANY = 16  # unknowns from which on their second moment, and its factor, cost more than the rest of a step...
-FRESH = 8  # ... so they are renewed once in so many steps as soon as they rest on enough samples
+FRESH = 16  # ... so they are renewed once in so many steps as soon as they rest on enough samples
 
 
 def factored(moment: Tensor, damping: float | Tensor) -> Tensor:
@@ -26,16 +26,19 @@ def factored(moment: Tensor, damping: float | Tensor) -> Tensor:
 
     `damping` is one number or one per run.
     """
-    mean = moment.diagonal(dim1=-2, dim2=-1).mean(-1)[..., None, None]
-    eye = torch.eye(moment.shape[-1], dtype=moment.dtype, device=moment.device)
-    ridge = torch.as_tensor(damping, dtype=moment.dtype, device=moment.device)[..., None, None] * eye
-    scaled = torch.where(mean > 0, moment / mean, eye).nan_to_num()
-    factor, info = torch.linalg.cholesky_ex(scaled + ridge)
+    mean = moment.diagonal(dim1=-2, dim2=-1).mean(-1)
+    scaled = (moment / torch.where(mean > 0, mean, 1.0)[..., None, None]).nan_to_num_()
+    diagonal = scaled.diagonal(dim1=-2, dim2=-1)
+    diagonal += torch.as_tensor(damping, dtype=moment.dtype, device=moment.device)[..., None]
+    factor, info = torch.linalg.cholesky_ex(scaled)
     failed = info != 0
     if bool(failed.any()):  # rounding has made it indefinite: a millionth of the mean eigenvalue mends that
-        again, info = torch.linalg.cholesky_ex(scaled + ridge + 1e-6 * eye)
+        diagonal += 1e-6
+        again, info = torch.linalg.cholesky_ex(scaled)
         factor, failed = torch.where(failed[..., None, None], again, factor), failed & (info != 0)
-    return torch.where(failed[..., None, None] | (mean <= 0), 0.0, factor * mean.clamp(min=1e-300).sqrt())
+    factor = factor * mean.clamp(min=1e-300).sqrt()[..., None, None]
+    dead = failed | (mean <= 0)
+    return torch.where(dead[..., None, None], 0.0, factor) if bool(dead.any()) else factor
 
 
 def divided(factor: Tensor, right: Tensor) -> Tensor:

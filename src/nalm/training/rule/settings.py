@@ -34,12 +34,11 @@ class Settings:
             and bias, an encoder and an MLP; 1 to 5 % are alike.
         doubts: and the share from which on it is left again.
         better: the free numbers leave less than this share of what the unit leaves: then the unit is moved to them.
-        glide: share of the way to the grid per step, so that neighbours can follow. Chosen with an encoder: jumps
-            destroyed five of eight runs.
+        glide: largest change of a number on its way to the grid per step, in units of the grid, so that neighbours can
+            follow. Chosen with an encoder: jumps destroyed five of eight runs.
         slow: share of the way to the free numbers per step.
         follow: largest change of a number per step, in units of the grid.
         rescale: share of a row's (logarithmic) distance to scale 1 that is removed per step.
-        arrived: distance to the grid, in its units, from which a row is put on it: one step of `glide`.
         worse: factor by which the loss may stay above what it was before the grid point was approached.
 
     Stacks
@@ -53,7 +52,8 @@ class Settings:
     Cost
         spacing: the distance between two looks at the feedback is one step per so many since the last change. Ten: the
             first twenty steps after it are looked at, as patience asks.
-        sparse: the same for units above learned layers, which have to follow anyway. Chosen with an encoder below.
+        sparse: the same for units above learned layers. What these say changes in every step anyway, and a network that
+            could do without the unit pays for every look: two keeps looks below a tenth of 600 steps.
         rest: most steps between two looks. Fifty: looking costs about four steps of a small network, which then are
             less than a tenth of its training.
     """
@@ -68,11 +68,10 @@ class Settings:
     explains: float = 0.03
     doubts: float = 0.1
     better: float = 0.9
-    glide: float = 0.02
+    glide: float = 0.01
     slow: float = 0.3
     follow: float = 0.05
     rescale: float = 0.05
-    arrived: float = 0.02
     worse: float = 2.0
     pace: float = 0.5
     trust: float = 1.0
@@ -80,5 +79,5 @@ class Settings:
     attempt: int = 100
     enough: float = 1e-8
     spacing: int = 10
-    sparse: int = 4
+    sparse: int = 2
     rest: int = 50
