@@ -28,6 +28,7 @@ LADDERS = {
         "solver",
         "bench",
         "cli",
+        "__main__",
     ],
     "nalm.bench": [
         "distribution find plain",

@@ -23,6 +23,11 @@ def test_version() -> None:
     assert works("--version") == f"nalm {nalm.__version__}\n"
 
 
+def test_the_package_runs_as_a_module() -> None:
+    done = subprocess.run([sys.executable, "-m", "nalm", "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout == f"nalm {nalm.__version__}\n"
+
+
 def test_help_needs_neither_torch_nor_any_other_heavy_library() -> None:
     script = (
         "import sys, json; from nalm.cli.app import command_line; code = command_line(['--help']); "

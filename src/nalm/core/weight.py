@@ -107,7 +107,7 @@ class Weight:
     Args:
         shape: axis words, for example "out in".
         start: initial raw values, one function for all raw parameters or one each.
-        box: closed interval in which the value must stay, or None.
+        box: closed interval in which the value must stay, or None; (0, 0) holds it at zero.
         grid: values it should end on, or None if any value is final (a gate's slope, a baseline's weight).
         link: how the value follows from the raw parameters.
         keep: how the box is kept: the stored parameter is projected after each step, the forward pass clamps (no
@@ -155,8 +155,8 @@ class Weight:
         where = f"{unit}.{self.name}"
         if isinstance(self.start, tuple) and len(self.start) != len(self.parameters):
             raise ValueError(f"{where}: {len(self.start)} starts for {len(self.parameters)} raw parameters.")
-        if self.box is not None and not self.box[0] < self.box[1]:
-            raise ValueError(f"{where}: box {self.box} is empty; it needs low < high.")
+        if self.box is not None and not self.box[0] <= self.box[1]:
+            raise ValueError(f"{where}: box {self.box} is empty; it needs low <= high.")
         if self.projection is not None and self.link != IDENTITY:
             raise ValueError(f"{where}: its box bounds the value, which only keep='clamp' can do for a linked weight.")
         if self.grid is None:

@@ -175,6 +175,22 @@ def test_zeros_are_shown_on_an_axis_that_reaches_zero() -> None:
     assert not any(math.isnan(y) for _, y in markers(solved_at))
 
 
+def test_marks_of_an_axis_stand_where_their_labels_say() -> None:
+    success, solved_at, _ = three_panel(points()).axes
+    said = [float(label.get_text().removesuffix("%")) / 100 for label in success.get_yticklabels()]
+    assert said == success.get_yticks().tolist() == [0, 0.25, 0.5, 0.75, 1]
+    stripes = [patch.get_extents().transformed(success.transData.inverted()) for patch in success.patches]
+    assert [(stripe.x0, stripe.x1) for stripe in stripes] == [pytest.approx((0.5, 1.5))], "every second range is shaded"
+    within = {tick / 10 ** math.floor(math.log10(tick)) for tick in solved_at.get_yticks()}
+    assert {round(mantissa) for mantissa in within} == {1, 2, 5}, "a few thousand steps need marks between decades"
+
+
+def test_many_decades_have_marks_at_powers_of_ten_only() -> None:
+    far = [Point("NMU", f"U[1,{k})", wilson(25, 25), Interval(10.0**k, 10.0**k, 10.0**k)) for k in (2, 6)]
+    ticks = three_panel(far).axes[1].get_yticks()
+    assert np.log10(ticks) == pytest.approx(np.round(np.log10(ticks)))
+
+
 def test_nothing_solved_at_all_still_makes_a_figure(tmp_path: Path) -> None:
     save(three_panel([Point("NALU", "U[1,2)", wilson(0, 25))]), tmp_path / "none.png")
     assert (tmp_path / "none.png").stat().st_size > 1000

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
@@ -132,3 +133,12 @@ def test_scaling_statistics_are_those_of_the_range(column: str) -> None:
 def test_a_scale_without_spread_is_refused() -> None:
     with pytest.raises(ValueError, match=r"before is \(1, 0\); it needs .* spread > 0"):
         ScaledNMU(2, 1, before=(1, 0))
+
+
+def test_a_perceptron_without_biases_keeps_none() -> None:
+    cells = [cell for cell in find_study("motivation/mlp").cells if cell.row == "MLP (4), no bias"]
+    (record,) = train([replace(cells[0], method=cells[0].method.scaled(50)).run(0)])
+    weights = record["weights"]
+    assert len(cells) == 4
+    assert all(not np.any(value) for name, value in weights.items() if name.endswith("b"))
+    assert sum(name.endswith("b") for name in weights) == 2

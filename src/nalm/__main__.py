@@ -1,0 +1,5 @@
+"""`python -m nalm` is the command line, too."""
+
+from nalm.cli import main
+
+main()
