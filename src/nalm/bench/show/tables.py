@@ -108,7 +108,7 @@ def footnotes(study: Study, entries: Sequence[CellSummary]) -> list[str]:
     return [*lines, *study.notes]
 
 
-def rich_tables(study: Study, entries: Sequence[CellSummary], width: int = 80) -> Iterator[RenderableType]:
+def rich_tables(study: Study, entries: Sequence[CellSummary], width: int) -> Iterator[RenderableType]:
     """One table per panel, split into several where its units are too many for `width` characters."""
     from rich import box
     from rich.table import Table
