@@ -44,6 +44,7 @@ def test_content_counts_cells_and_tells_each_run(records: list[dict[str, Any]]) 
     ]
     run = shown["cells"][0]["runs"][0]
     assert run["id"] in {record["id"] for record in records}
+    assert run["engine"] == records[0]["engine"]
     assert run["curve"][0] == [0, 100, 200, 300]
     assert len(run["weights"]["W"]) == 2
     assert isinstance(run["expression"], str)

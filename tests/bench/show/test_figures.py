@@ -149,6 +149,13 @@ def test_surfaces_have_a_scale_and_named_axes() -> None:
     assert bar.get_ylim() == (-4, 4)
 
 
+def test_errors_of_a_trajectory_stand_over_their_steps() -> None:
+    errors, sparsity = trajectory({"NMU": curve()}).axes
+    for line, column in zip((*errors.get_lines(), *sparsity.get_lines()), (1, 2, 3), strict=True):
+        assert np.array_equal(line.get_xdata(), curve()[:, 0])
+        assert np.allclose(line.get_ydata(), curve()[:, column])
+
+
 def test_every_line_of_a_path_has_its_colour() -> None:
     (axes,) = draw_path(np.arange(3.0), {"W": np.zeros((3, 10, 10))}).axes
     assert len({str(line.get_color()) for line in axes.get_lines()}) == 100
