@@ -58,6 +58,32 @@ class Shares(NamedTuple):
     goal: Tensor
 
 
+class Evidence(NamedTuple):
+    """What one look says about each row; all `(*runs, out)`, but for the numbers.
+
+    Attributes:
+        held: the numbers of the rows `(*runs, out, in)`.
+        goal: the grid point that they hold, approach, or point at `(*runs, out, in)`.
+        left: what the candidates leave unexplained.
+        given_up: share of what the best candidate explains that the grid point does not.
+        known: whether the unit's inputs explain enough of the implied target to learn from it.
+        clear: whether they explain so much that two batches decide.
+        rigid: whether the neighbours can make up for no more than a gain and a bias...
+        far: ... so that the grid point, which is worse than numbers beside it, is wrong.
+        turned: whether its reciprocal is right instead.
+    """
+
+    held: Tensor
+    goal: Tensor
+    left: Shares
+    given_up: Tensor
+    known: Tensor
+    clear: Tensor
+    rigid: Tensor
+    far: Tensor
+    turned: Tensor
+
+
 class Solved(NamedTuple):
     """What the linear layer directly above shall hold."""
 
@@ -136,58 +162,71 @@ class Between:
 
     def learn(self, seen: Sequence[Seen], batch: Batch) -> None:
         """Take rows over, move them, put them on the grid, or leave them."""
-        feedback = seen[0].feedback
-        self.progress.learn(batch.plain.loss.detach(), batch.ok, batch.step - self.looks.last)
+        feedback, rows, ok = seen[0].feedback, self.rows, batch.ok
+        self.progress.learn(batch.plain.loss.detach(), ok, batch.step - self.looks.last)
         if feedback is None:
             return
-        s, rows, ok = self.settings, self.rows, batch.ok
         held = torch.where(rows.owned.unsqueeze(-1), rows.held, self.ruled.read())
+        view = View.of(self.ruled.form, feedback, held, intercept=True)
+        evidence = self._evidence(feedback, view, held, ok)
+        changed = self._decide(evidence, ok)
+        following = rows.owned & ~rows.gliding & ~rows.arrived
+        if bool(following.any()) and self.ruled.unit.out_features > 1:
+            rows.keep(ok, share=self._best_share(feedback))
+        self.looks.looked(batch.step, bool(changed.any()))
+        self.free.learn(self.ruled, view, ok, self.settings)
+        through_zero = bool((feedback.x < 0).any() & (feedback.x > 0).any())
+        self._solve_line(feedback, evidence.rigid & (rows.arrived | (~evidence.known & through_zero)))
+
+    def _evidence(self, feedback: Feedback, view: View, held: Tensor, ok: Tensor) -> Evidence:
+        """What a look says about what the rows hold, and about the grid point in question."""
+        s, rows = self.settings, self.rows
         on_the_way = torch.where(rows.gliding.unsqueeze(-1), rows.goal, aim(held, self.ruled.grid))
         goal = torch.where(rows.arrived.unsqueeze(-1), held, on_the_way)
-        view = View.of(self.ruled.form, feedback, held, intercept=True)
         left = self._shares(view, feedback, held, goal, ok)
         least = torch.stack(left).amin(0)
         given_up = (left.goal - least) / (1 - least).clamp(min=1e-12)
         known = least <= s.informative
+        clear = known & ((least <= CLEAR) | (not self.place.learned_below))
         rigid = self._rigid(feedback)
         best = torch.minimum(least, self._bendable(feedback, goal)) if bool(rigid.any()) else least
         far = rigid & (left.goal > s.decisive * best + RIGID_FLOOR)
         turned = self._turned(feedback, goal, rigid & known & (given_up < s.explains), left.goal)
-        streak = torch.where(rows.arrived & (~known | far | (given_up > s.doubts)), rows.streak + 1, 0)
+        return Evidence(held, goal, left, given_up, known, clear, rigid, far, turned)
+
+    def _decide(self, e: Evidence, ok: Tensor) -> Tensor:
+        """Whose each row is from now on, and where it goes; which rows have changed in that `(*runs, out)`."""
+        s, rows = self.settings, self.rows
+        doubted = rows.arrived & (~e.known | e.far | (e.given_up > s.doubts))
+        streak = torch.where(doubted, rows.streak + 1, 0)
         arrived = rows.arrived & (streak < s.patience) & ~self._spoilt(ok).unsqueeze(-1)
-        refused = (rows.refused == goal).all(-1)
-        # who is on its way is believed in as long as who has arrived: a batch alone would turn it back by chance
-        near = (
-            known & (given_up < torch.where(rows.gliding, s.doubts, s.explains)) & ~far & s.snap & ~refused & ~arrived
-        )
-        again = (rows.asked > 0) & (rows.goal == goal).all(-1)
-        asked = torch.where(near & ~turned, torch.where(again, rows.asked, 0) + 1, 0)
-        clear = (least <= CLEAR) | (not self.place.learned_below)
-        near = rows.gliding & (asked > 0) | (asked >= torch.where(clear, CONFIRMED, s.patience))
-        arrived = arrived & ~turned
-        wanted = known & clear & (left.free < s.better * left.held) & (asked == 0) & ~arrived
-        wanted = wanted & (not self.ruled.form.linear)
-        changed = (near != rows.gliding) | (arrived != rows.arrived) | turned | (streak == 1) | (clear & (asked == 1))
+        # a row on its way is turned back by no less than one that has arrived: a single batch may err
+        may_give_up = torch.where(rows.gliding, s.doubts, s.explains)
+        refused = (rows.refused == e.goal).all(-1)
+        near = e.known & (e.given_up < may_give_up) & ~e.far & ~refused & ~arrived & ~e.turned & s.snap
+        same = (rows.asked > 0) & (rows.goal == e.goal).all(-1)
+        asked = torch.where(near, torch.where(same, rows.asked, 0) + 1, 0)
+        enough = torch.where(rows.gliding, 1, torch.where(e.clear, CONFIRMED, s.patience))
+        gliding, arrived = asked >= enough, arrived & ~e.turned
+        better = e.left.free < s.better * e.left.held
+        follow = e.clear & better & ~near & ~arrived & (not self.ruled.form.linear)
+        changed = (gliding != rows.gliding) | (arrived != rows.arrived) | e.turned | (streak == 1)
+        changed = changed | (e.clear & (asked == 1))
         if not self.place.learned_below:  # then the free numbers are worth following closely
-            changed = changed | wanted
-        rows.keep(ok & ~(near | arrived).any(-1), before=self.progress.level)
+            changed = changed | follow
+        rows.keep(ok & ~(gliding | arrived).any(-1), before=self.progress.level)
         rows.keep(
             ok,
-            held=torch.where(turned.unsqueeze(-1), 0 - goal, held),  # and no zero becomes -0
-            owned=near | wanted | arrived | turned,
-            arrived=arrived | turned,
-            goal=torch.where((asked > 0).unsqueeze(-1), goal, self.free.numbers.clamp(*self.ruled.box)),
-            gliding=near,
+            held=torch.where(e.turned.unsqueeze(-1), 0 - e.goal, e.held),  # and no zero becomes -0
+            owned=gliding | follow | arrived | e.turned,
+            arrived=arrived | e.turned,
+            goal=torch.where(near.unsqueeze(-1), e.goal, self.free.numbers.clamp(*self.ruled.box)),
+            gliding=gliding,
             streak=streak,
             asked=asked,
-            unexplained=left.held,
+            unexplained=e.left.held,
         )
-        if bool(wanted.any()) and self.ruled.unit.out_features > 1:
-            rows.keep(ok, share=self._best_share(feedback))
-        self.looks.looked(batch.step, bool(changed.any()))
-        self.free.learn(self.ruled, view, ok, s)
-        through_zero = bool((feedback.x < 0).any() & (feedback.x > 0).any())
-        self._solve_line(feedback, rigid & (rows.arrived | (~known & through_zero)))
+        return changed
 
     def _solve_line(self, feedback: Feedback, solvable: Tensor) -> None:
         """The gain and bias of a linear layer directly above are a regression: solve it.
