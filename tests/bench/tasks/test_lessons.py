@@ -38,10 +38,19 @@ def test_operations(name: str, expected: float) -> None:
 def test_one_percent_is_right_and_more_is_not() -> None:
     t = torch.tensor([[100.0, 100.0, 0.001, 0.001]])
     assert share_off(t + torch.tensor([0.9, 1.1, 0.009, 0.011]), t).item() == 0.5
-    assert Operands(*RANGE).threshold() < 1e-8
     measured = Operands(*RANGE).measures(t + torch.tensor([[0.9, 0.9, 0.009, 2.0]]), t)
     assert measured["mae"].item() == pytest.approx((0.9 + 0.9 + 0.009 + 2.0) / 4)
     assert measured["right"].item() == 0.75
+
+
+@pytest.mark.parametrize("task", [Operands(*RANGE), Identity(*RANGE)])
+def test_solved_is_none_wrong_and_of_two_such_the_nearer_counts(task: Operands | Identity) -> None:
+    t = torch.full((1, 10_000), 100.0)
+    near, far = float(task.error(t + 0.1, t)), float(task.error(t + 0.9, t))
+    assert near < far < task.threshold()
+    wrong = t.clone()
+    wrong[0, 3] += 1.1
+    assert float(task.error(wrong, t)) > task.threshold()
 
 
 def test_errors_of_the_identity_by_place() -> None:
@@ -56,7 +65,7 @@ def test_errors_of_the_identity_by_place() -> None:
         "error_at_20": 1.5,
     }
     assert task.target(t, torch.zeros(0)) is t
-    assert task.error(y, t).item() == 1.0
+    assert task.error(y, t).item() == pytest.approx(1.0, abs=1e-5)
 
 
 def test_sums_of_five_crowd_around_their_mean() -> None:

@@ -41,4 +41,4 @@ COLOUR = ImageStudy(
     ),
 )
 
-STUDIES = (COLOUR, small(COLOUR, epochs=20, seeds=1))
+STUDIES = (COLOUR, small(COLOUR, epochs=4, seeds=1))

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from nalm.bench.distribution import Distribution
 from nalm.bench.task import SampledTask, kind
+from nalm.bench.tasks.answers import TRACE, traced
 from nalm.bench.tasks.named import WideTask
 from nalm.core.scalar import Scalar, product
 
@@ -47,14 +48,14 @@ class Identity(SampledTask):
         return list(x)
 
     def error(self, y: Tensor, t: Tensor) -> Tensor:
-        return share_off(y, t)
+        return traced(share_off(y, t), y, t)
 
     def measures(self, y: Tensor, t: Tensor) -> dict[str, Tensor]:
         """Mean absolute errors near 0, 5, 10, 15 and 20 on either side."""
         return {f"error_at_{at}": _mean_near(y, t, float(at)) for at in (0, 5, 10, 15, 20)}
 
     def threshold(self) -> float:
-        return 1e-9
+        return TRACE
 
 
 def _mean_near(y: Tensor, t: Tensor, at: float) -> Tensor:
@@ -89,14 +90,14 @@ class Operands(WideTask):
         return [_operation(self.name, x)]
 
     def error(self, y: Tensor, t: Tensor) -> Tensor:
-        return share_off(y, t)
+        return traced(share_off(y, t), y, t)
 
     def measures(self, y: Tensor, t: Tensor) -> dict[str, Tensor]:
         """The mean absolute error, which the function-learning table normalises, and the share of right answers."""
         return {"mae": (y - t).abs().mean((-2, -1)), "right": 1 - share_off(y, t)}
 
     def threshold(self) -> float:
-        return 1e-9
+        return TRACE
 
 
 def _operation(name: Name, x: Sequence[Scalar]) -> Scalar:
