@@ -26,7 +26,8 @@ def test_a_wrong_call_is_answered_by_a_check_in_words() -> None:
     ("hint", "right", "wrong"),
     [
         (int, [0, -3, np.int64(4)], [True, 2.0, "2", None, np.float64(2)]),
-        (float, [0, 2.5, np.float32(1), float("inf")], [float("nan"), True, "1", None, 1j, torch.tensor(1.0)]),
+        (float, [0, 2.5, np.float32(1), float("inf"), 1e30], [float("nan"), True, "1", None, 1j, torch.tensor(1.0)]),
+        (float, [2**63 - 1, 1 - 2**63, np.uint64(5)], [10**30, -(10**30), 2**63, np.uint64(2**63)]),
         (bool, [True], [1, 0, "yes", None]),
         (str, ["", "a"], [b"a", 1, None]),
         (Count, [1, 2**40], [0, -1, 2**63, 1.0]),

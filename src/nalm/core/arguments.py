@@ -49,8 +49,13 @@ def is_whole(value: Any) -> bool:
 
 
 def is_number(value: Any) -> bool:
-    """Whether it is a real number, also one of numpy's; nan and truth values are not."""
-    return isinstance(value, numbers.Real) and value is not True and value is not False and not math.isnan(value)
+    """Whether it is a real number that tensors can be computed with, also one of numpy's.
+
+    Not a number are nan, truth values, and whole numbers of more than 64 bits, which torch refuses.
+    """
+    if is_whole(value):
+        return bool(abs(int(value)) < 2**63)
+    return isinstance(value, numbers.Real) and not isinstance(value, bool) and not math.isnan(value)
 
 
 def _is_finite(value: Any) -> bool:

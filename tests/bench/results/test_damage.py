@@ -280,8 +280,9 @@ def test_long_cells_are_read_and_bombs_refused(tmp_path: Path, monkeypatch: pyte
 
 
 def test_numbers_that_do_not_fit_are_refused_by_name(path: Path) -> None:
-    with Store(path) as store, pytest.raises(RecordError, match=r"'seed' holds numbers of 64 bits"):
-        store.add([result(0, seed=2**63)])
+    for number in (2**63, 1e300, -1e19):
+        with Store(path) as store, pytest.raises(RecordError, match=r"'seed' holds numbers of 64 bits"):
+            store.add([result(0, seed=number)])
 
 
 def test_finished_checkpoints_are_forgotten(path: Path) -> None:

@@ -78,9 +78,10 @@ def encode(name: str, value: Any) -> str | int | float | bool | None:
         return None
     if not isinstance(plain, str | int | float) or (kind is not None and not _fits(kind, plain)):
         raise RecordError(f"column {name!r} holds {kind.__name__ if kind else 'plain values'}, got {shown(value)}")
+    plain = kind(plain) if kind else plain
     if isinstance(plain, int) and not -(2**63) <= plain < 2**63:
-        raise RecordError(f"column {name!r} holds numbers of 64 bits, got {plain}")
-    return kind(plain) if kind else plain
+        raise RecordError(f"column {name!r} holds numbers of 64 bits, got {value}")
+    return plain
 
 
 def _as_list(value: Any) -> Any:

@@ -42,7 +42,7 @@ def explained(path: Path) -> Iterator[None]:
 def connect(path: Path, readonly: bool) -> sqlite3.Connection:
     """Open the file without changing it; one that is not there is made to be written, not to be read."""
     if path.is_dir():
-        raise StoreError(f"{path} is a folder; name a file in it, such as {path / 'runs.db'}")
+        raise StoreError(f"the path {str(path)!r} is a folder; name a file in it, such as {path / 'runs.db'}")
     if path.name.endswith(SCHEMA) and not readonly:
         raise StoreError(f"{path} has the name of a table; a store is a database, name it for example runs.db")
     if readonly and not path.exists():

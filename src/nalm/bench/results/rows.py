@@ -60,7 +60,7 @@ def in_columns(
 def encoded(given: Mapping[str, Any], defaults: Mapping[str, Any]) -> tuple[Any, ...]:
     """A record as a line of the table, with what it does not say itself taken from the defaults."""
     if not isinstance(given, Mapping):
-        raise RecordError(f"a record is a dict, got {shown(given)}")
+        raise RecordError(f"records are dicts, got {shown(given)}")
     record = {**defaults, **given}
     if not isinstance(record.get("id"), str) or not record["id"]:
         raise RecordError(f"a record needs an id, some text; got {shown(record.get('id'))}")
