@@ -16,6 +16,7 @@ from nalm.bench.run import Run, single
 from nalm.bench.tasks.arithmetic import RANGES, SingleModule
 from nalm.cli.app import command_line
 from nalm.core.recipe import Recipe
+from tests.bench.kept import kept
 
 RUN = Run(single("NMU", 2), SingleModule(*RANGES["U[1,2)"]), Descent(Recipe(steps=50)), 0, every=50)
 
@@ -34,7 +35,7 @@ def test_doctor_says_what_is_sound_and_saves_it(path: Path, tmp_path: Path, caps
         connection.execute("UPDATE runs SET solved = 1 - solved")
     assert command_line(["doctor", str(path), "--save", str(tmp_path / "saved.db")]) == 2
     assert f"damaged: {RUN.id}" in capsys.readouterr().out
-    assert Store(tmp_path / "saved.db", readonly=True).records() == []
+    assert kept(tmp_path / "saved.db") == []
 
 
 def test_verify_trains_again_and_says_the_versions(path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -55,7 +55,7 @@ def is_number(value: Any) -> bool:
     """
     if is_whole(value):
         return bool(abs(int(value)) < 2**63)
-    return isinstance(value, numbers.Real) and not isinstance(value, bool) and not math.isnan(value)
+    return isinstance(value, numbers.Real) and value is not True and value is not False and not math.isnan(value)
 
 
 def _is_finite(value: Any) -> bool:

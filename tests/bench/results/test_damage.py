@@ -25,6 +25,7 @@ from nalm.bench.run import Run, single
 from nalm.bench.tasks.arithmetic import RANGES, SingleModule
 from nalm.core.recipe import Recipe
 from tests.bench.curves import same_curve
+from tests.bench.kept import kept
 from tests.bench.results.test_store import result
 
 
@@ -96,7 +97,7 @@ def test_damaged_records_are_left_out_not_merged_and_the_rest_is_saved(path: Pat
     diagnosis = examine(path, tmp_path / "saved.db")
     assert (diagnosis.sound, sorted(diagnosis.damaged), diagnosis.healthy) == (15, names[:5], False)
     assert examine(tmp_path / "saved.db").healthy
-    assert len(Store(tmp_path / "saved.db").records()) == 15
+    assert len(kept(tmp_path / "saved.db")) == 15
     with pytest.raises(WriteRefused, match="exists"):
         examine(path, tmp_path / "saved.db")
 
@@ -107,11 +108,11 @@ def test_a_store_cut_in_half_gives_back_what_is_left(path: Path, tmp_path: Path)
     size = path.stat().st_size
     os.truncate(path, size // 2)
     with pytest.raises(StoreError, match=f"nalm doctor {path}"):
-        Store(path).records()
+        kept(path, readonly=False)
     diagnosis = examine(path, tmp_path / "saved.db")
     assert diagnosis.unreadable
     assert 20 < diagnosis.sound < 400
-    assert len(Store(tmp_path / "saved.db").records()) == diagnosis.sound
+    assert len(kept(tmp_path / "saved.db")) == diagnosis.sound
 
 
 def test_a_missing_column_is_not_read_as_its_own_name(path: Path) -> None:
@@ -155,7 +156,7 @@ def test_a_store_of_the_first_version_is_read_and_upgraded(path: Path, tmp_path:
     with closing(sqlite3.connect(path)) as connection:
         assert connection.execute("PRAGMA user_version").fetchone() == (SCHEMA_VERSION,)
     with pytest.warns(StoreWarning, match="1 record is damaged"):
-        assert len(Store(path, readonly=True).records()) == 20
+        assert len(kept(path)) == 20
 
 
 # ---------------------------------- a file lost while it is in use
@@ -209,6 +210,7 @@ def test_a_file_lost_while_in_use_is_noticed_and_nothing_is_lost(
         assert found[wanted[7]]["test_error"] == exact(107)["test_error"]
     store.confirm()
     assert len(said) == 1
+    store.close()
 
 
 def test_a_file_that_stays_is_confirmed_without_a_word(path: Path) -> None:

@@ -29,6 +29,7 @@ from nalm.bench.results.schema import APPLICATION_ID, SCHEMA_VERSION
 from nalm.bench.results.store import Store, StoreError, merge, read_table, write_table
 from nalm.bench.results.writing import WriteRefused
 from tests.bench.curves import same_curve
+from tests.bench.kept import kept
 
 
 def result(seed: int, /, **changes: Any) -> dict[str, Any]:
@@ -162,7 +163,7 @@ def test_further_named_columns_travel_with_a_record(path: Path, tmp_path: Path) 
         store.export(table)
     assert [line["accuracy"] for line in read_table(table)] == [0.5, None]
     merge(tmp_path / "other.db", path)
-    assert Store(tmp_path / "other.db").records()[0]["epochs"] == 3
+    assert kept(tmp_path / "other.db")[0]["epochs"] == 3
 
 
 def test_curves_come_back_bit_for_bit(path: Path) -> None:
@@ -239,7 +240,7 @@ def test_a_file_that_is_no_sound_store_is_refused_and_left_alone(
     make(path)
     before = path.read_bytes()
     with pytest.raises(StoreError, match=f"runs.db {message}|runs.db is .*{message}|runs.db was .*{message}"):
-        Store(path, readonly=readonly).records()
+        kept(path, readonly)
     assert path.read_bytes() == before
     assert [file.name for file in path.parent.iterdir()] == ["runs.db"]
 
@@ -252,7 +253,7 @@ def test_what_is_not_there_is_not_made_by_looking(path: Path) -> None:
     with pytest.raises(StoreError, match="is empty"):
         Store(path, readonly=True)
     Store(path).close()  # an empty file may be filled
-    assert Store(path, readonly=True).records() == []
+    assert kept(path) == []
 
 
 def test_a_folder_and_a_file_in_no_folder_are_refused(path: Path) -> None:

@@ -288,6 +288,8 @@ class Store:
             with contextlib.suppress(sqlite3.Error):  # what of the lost file can still be read
                 found = source.execute(everything)
                 self.insert(line for line in found if sound(line[: len(STORED)], line[len(STORED) : -1], line[-1:]))
+        if session is not None:
+            session.close()
         _LOST.append(kept)  # closing it now would remove side files that may belong to another store of that name
         count = next(self._query("SELECT count(*) FROM runs"))[0]
         self.say(
