@@ -55,6 +55,9 @@ class Affine(nn.Module):
 class Encoder(nn.Module):
     """One MLP, shared by four scalars of which it sees sixteen sines."""
 
+    frequency: Tensor
+    phase: Tensor
+
     def __init__(self, seeds: Sequence[int]) -> None:
         super().__init__()
         u = uniforms(torch.tensor(list(seeds)), 0x51E, 0, (2, 16))
@@ -134,7 +137,7 @@ class Case:
 
 def found(unit: nalm.Unit, op: str, mirrored: bool) -> list[bool]:
     """Which runs hold the exponents of the operation, or (if the rest can undo it) all of them turned around."""
-    rows = [[round(w, 6) for w in run[0]] for run in unit.W.tolist()]
+    rows = [[round(w, 6) for w in run[0]] for run in unit.value("W").tolist()]
     return [w == TRUTH[op] or (mirrored and [-v for v in w] == TRUTH[op]) for w in rows]
 
 
@@ -163,7 +166,7 @@ def train(case: Case, seeds: Sequence[int], by_rule: bool, stretch: int = 1) -> 
         else:
             losses = evaluate(*batch)[1]
             optimiser.zero_grad()
-            (losses.sum() + guide.penalty()).backward()
+            (losses.sum() + guide.penalty()).backward()  # type: ignore[no-untyped-call]
             optimiser.step()
         schedule.step()
         if step % 5 == 4:
@@ -189,10 +192,11 @@ def cases() -> list[Case]:
     made = []
     for op, f in OPS.items():
         for low, high in ((1.0, 2.0), (-2.0, 2.0), (-2.0, -1.0), (1.1, 1.2), (10.0, 20.0)):
-            name = f"3.7 {op}(a, b) + 1.3, U[{low:g},{high:g})"
+            said = f"3.7 {op}(a, b) + 1.3, U[{low:g},{high:g})"
             gained: Function = lambda x, f=f: 3.7 * f(x) + 1.3  # type: ignore[misc]  # noqa: E731
-            sides = lambda s: ([], [Affine(s)])  # noqa: E731
-            made.append(Case("gain and bias above", name, op, gained, low, high, 1500, 3e-2, sides))
+            made.append(
+                Case("gain and bias above", name, op, gained, low, high, 1500, 3e-2, lambda s: ([], [Affine(s)]))
+            )
     for op, f in OPS.items():
         lifted: Function = lambda x, f=f: 3.7 * f(x) + 1.3  # type: ignore[misc]  # noqa: E731
         bent: Function = lambda x, f=f: torch.tanh(f(x) - 1.5)  # type: ignore[misc]  # noqa: E731

@@ -10,28 +10,38 @@ from __future__ import annotations
 
 import csv
 import os
-import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import numpy as np
+from solver_data import COMPOSITIONS, DISTRIBUTIONS, NINE_RANGES, OPERATIONS, Binary, float32, random_tree, two_layer
+from solver_targets import KINDS, RANGES, irrational_powers, named, network, rational, waves
+from solver_targets import right as claim_is_right
 
 from nalm.solver import Status, solve
-from tests.solver.data import DISTRIBUTIONS, NINE_RANGES, OPERATIONS, float32, two_layer
-from tests.solver.targets import KINDS, RANGES, irrational_powers, named, network, rational, waves
-from tests.solver.targets import right as claim_is_right
-from tests.solver.test_laws import COMPOSITIONS, random_tree
 
 RESULTS = Path(__file__).parents[1] / "results" / "solver-tasks.csv"
 FIELDS = ("task", "cell", "runs", "exact", "wrong", "seconds")
 SEEDS = 20
 Truth = Callable[[np.ndarray], np.ndarray]
 Data = tuple[np.ndarray, np.ndarray, Truth | None]
+
+
+def _pair(operation: Binary, first: int, Z: np.ndarray) -> np.ndarray:
+    return operation(Z[:, first], Z[:, first + 1])
+
+
+def _of_three(formula: Callable[..., np.ndarray], Z: np.ndarray) -> np.ndarray:
+    return formula(*Z.T[:3])
+
+
+def _scaled(formula: Truth, factor: float, Z: np.ndarray) -> np.ndarray:
+    return factor * formula(Z)
 
 
 def single(name: str, inputs: int, operation: str) -> Iterator[Data]:
@@ -41,7 +51,7 @@ def single(name: str, inputs: int, operation: str) -> Iterator[Data]:
         offset = rng.randint(0, inputs - 1)
         X = float32(DISTRIBUTIONS[name](rng, (128 if inputs < 100 else 256, inputs)))
         apply = OPERATIONS[operation]
-        yield X, float32(apply(X[:, offset], X[:, offset + 1])), lambda Z, o=offset, f=apply: f(Z[:, o], Z[:, o + 1])
+        yield X, float32(apply(X[:, offset], X[:, offset + 1])), partial(_pair, apply, offset)
 
 
 def pairs_of_sums(bounds: tuple[float, float], operation: str) -> Iterator[Data]:
@@ -60,7 +70,7 @@ def compositions(bounds: tuple[float, float], columns: int) -> Iterator[Data]:
     for seed in range(2):
         X = np.random.default_rng([seed, columns]).uniform(*bounds, (256, columns))
         for formula in COMPOSITIONS.values():
-            yield float32(X), float32(formula(*X.T[:3])), lambda Z, f=formula: f(*Z.T[:3])
+            yield float32(X), float32(formula(*X.T[:3])), partial(_of_three, formula)
 
 
 def trees(leaves: int, scaled: bool) -> Iterator[Data]:
@@ -74,7 +84,7 @@ def trees(leaves: int, scaled: bool) -> Iterator[Data]:
                 y = factor * formula(X)
             if np.isfinite(y).all() and np.ptp(y) > 1e-6 * np.max(np.abs(y)):
                 break
-        yield float32(X), float32(y), lambda Z, f=formula, c=factor: c * f(Z)
+        yield float32(X), float32(y), partial(_scaled, formula, factor)
 
 
 def refusals(kind: Callable[..., tuple[np.ndarray, Truth | None]]) -> Iterator[Data]:
@@ -91,7 +101,7 @@ def printed_laws(digits: int) -> Iterator[Data]:
     for seed in range(2):
         X = np.random.default_rng([seed, digits]).uniform(1, 9, (128, 4))
         for formula in COMPOSITIONS.values():
-            yield X.round(digits), formula(*X.T[:3]).round(digits), lambda Z, f=formula: f(*Z.T[:3])
+            yield X.round(digits), formula(*X.T[:3]).round(digits), partial(_of_three, formula)
 
 
 def printed_refusals(digits: int) -> Iterator[Data]:
@@ -109,24 +119,24 @@ def cells() -> Iterator[tuple[str, str, Callable[[], Iterator[Data]]]]:
     for inputs in (2, 10, 100):
         for name in DISTRIBUTIONS:
             for operation in OPERATIONS:
-                yield f"single unit, I={inputs}", f"{name} {operation}", lambda a=(name, inputs, operation): single(*a)
+                yield f"single unit, I={inputs}", f"{name} {operation}", partial(single, name, inputs, operation)
     for bounds in NINE_RANGES:
         for operation in ("mul", "div"):
             cell = f"U[{bounds[0]:g},{bounds[1]:g}) {operation}"
-            yield "two-layer task", cell, lambda a=(bounds, operation): pairs_of_sums(*a)
+            yield "two-layer task", cell, partial(pairs_of_sums, bounds, operation)
     for leaves in (4, 5, 6, 7):
         for scaled in (False, True):
             cell = f"{leaves} leaves" + (", real factor" if scaled else "")
-            yield "random trees, 6 inputs", cell, lambda a=(leaves, scaled): trees(*a)
+            yield "random trees, 6 inputs", cell, partial(trees, leaves, scaled)
     for columns in (4, 8):
         for bounds in NINE_RANGES:
             cell = f"U[{bounds[0]:g},{bounds[1]:g}), {columns} inputs"
-            yield "16 compositions", cell, lambda a=(bounds, columns): compositions(*a)
+            yield "16 compositions", cell, partial(compositions, bounds, columns)
     for digits in (2, 3, 4, 5):
-        yield "printed tables", f"16 compositions, {digits} decimals", lambda k=digits: printed_laws(k)
-        yield "printed refusals", f"{digits} decimals", lambda k=digits: printed_refusals(k)
+        yield "printed tables", f"16 compositions, {digits} decimals", partial(printed_laws, digits)
+        yield "printed refusals", f"{digits} decimals", partial(printed_refusals, digits)
     for kind in KINDS:
-        yield "refusals", kind.__name__.replace("_", " "), lambda k=kind: refusals(k)
+        yield "refusals", kind.__name__.replace("_", " "), partial(refusals, kind)
 
 
 def measured(task: str, cell: str, data: Iterator[Data]) -> dict[str, object]:

@@ -3,27 +3,8 @@
 import numpy as np
 import pytest
 
+from benchmarks.solver_data import COMPOSITIONS, NINE_RANGES, float32, random_tree
 from nalm.solver import Status, alone, solve
-from tests.solver.data import NINE_RANGES, float32
-
-COMPOSITIONS = {
-    "add-add": lambda a, b, c: a + b + c,
-    "add-sub": lambda a, b, c: -a - b - c,
-    "add-mul": lambda a, b, c: (a + b) * c,
-    "add-div": lambda a, b, c: 1 / ((a + b) * c),
-    "sub-add": lambda a, b, c: -a - b + c,
-    "sub-sub": lambda a, b, c: a + b - c,
-    "sub-mul": lambda a, b, c: (-a - b) * c,
-    "sub-div": lambda a, b, c: 1 / ((-a - b) * c),
-    "mul-add": lambda a, b, c: a * b + c,
-    "mul-sub": lambda a, b, c: -a * b - c,
-    "mul-mul": lambda a, b, c: a * b * c,
-    "mul-div": lambda a, b, c: 1 / (a * b * c),
-    "div-add": lambda a, b, c: 1 / (a * b) + c,
-    "div-sub": lambda a, b, c: -1 / (a * b) - c,
-    "div-mul": lambda a, b, c: c / (a * b),
-    "div-div": lambda a, b, c: a * b / c,
-}
 
 
 def solved(formula, X, **options):
@@ -75,16 +56,6 @@ def test_real_constants_are_found_and_never_called_exact(formula, constants):
     assert solution.status is Status.REAL
     assert sorted(abs(constant.value) for constant in solution.evidence.constants) == pytest.approx(constants, rel=1e-5)
     assert solution.unit is None
-
-
-def random_tree(rng, leaves, columns):
-    if leaves == 1:
-        index = rng.integers(columns)
-        return lambda X: X[:, index]
-    left = rng.integers(1, leaves)
-    a, b = random_tree(rng, left, columns), random_tree(rng, leaves - left, columns)
-    operation = [np.add, np.subtract, np.multiply, np.divide][rng.integers(4)]
-    return lambda X: operation(a(X), b(X))
 
 
 @pytest.mark.parametrize("leaves", [4, 5, 6])

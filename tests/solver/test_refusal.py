@@ -5,14 +5,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from benchmarks.solver_data import float32
+from benchmarks.solver_targets import KINDS, RANGES, right
 from nalm.solver import Status, solve
 from nalm.solver.data.problem import checked
 from nalm.solver.formula.algebra import ONE, Input, product, total
 from nalm.solver.verdict.certainty import spread_elsewhere
 from nalm.solver.verdict.judge import judge
 from nalm.solver.verdict.refine import rational
-from tests.solver.data import float32
-from tests.solver.targets import KINDS, RANGES, right
 
 CLAIMS = (Status.EXACT, Status.REAL)
 

@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import nalm
+from benchmarks.solver_data import float32
 from nalm.solver import Status, solve
 from nalm.solver.formula.calculus import evaluate
-from tests.solver.data import float32
 
 RNG = np.random.default_rng(0)
 X = float32(RNG.uniform(-2, 2, (512, 12)))

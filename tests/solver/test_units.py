@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from benchmarks.solver_data import DISTRIBUTIONS, NINE_RANGES, OPERATIONS, float32, two_layer
 from nalm.solver import Status, alone, solve
 from nalm.solver.shapes.linear import snap
-from tests.solver.data import DISTRIBUTIONS, NINE_RANGES, OPERATIONS, float32, two_layer
 
 
 @pytest.mark.parametrize("name", DISTRIBUTIONS)

@@ -1,7 +1,7 @@
 """Every threshold of the solver, with its unit and the derivation or experiment that fixed it.
 
 "Laws" below are the 65 laws of `benchmarks/regression_laws.py`, "approximations" what fits the targets of
-`tests/solver/targets.py`, functions that no formula of the solver equals.
+`benchmarks/solver_targets.py`, functions that no formula of the solver equals.
 """
 
 from __future__ import annotations

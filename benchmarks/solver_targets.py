@@ -30,7 +30,7 @@ def waves(rng: np.random.Generator, X: Array) -> tuple[Array, Truth]:
 
 
 def irrational_powers(rng: np.random.Generator, X: Array) -> tuple[Array, Truth]:
-    exponents = rng.uniform(0.3, 2.7, X.shape[1])
+    exponents: Array = rng.uniform(0.3, 2.7, size=(X.shape[1],))
     exponents = np.where(np.abs(exponents * 12 % 1 - 0.5) < 0.49, exponents, exponents + 0.01)
 
     def truth(Z: Array) -> Array:
@@ -87,7 +87,7 @@ def rational(rng: np.random.Generator, X: Array) -> tuple[Array, Truth]:
     return truth(X), truth
 
 
-LAWS = (
+LAWS: tuple[Callable[[Array], Array], ...] = (
     lambda X: X[:, 0] * X[:, 1],
     lambda X: X[:, 0] + X[:, 1],
     lambda X: X[:, 0] / X[:, 1],
