@@ -192,7 +192,7 @@ def cases() -> list[Case]:
     made = []
     for op, f in OPS.items():
         for low, high in ((1.0, 2.0), (-2.0, 2.0), (-2.0, -1.0), (1.1, 1.2), (10.0, 20.0)):
-            said = f"3.7 {op}(a, b) + 1.3, U[{low:g},{high:g})"
+            name = f"3.7 {op}(a, b) + 1.3, U[{low:g},{high:g})"
             gained: Function = lambda x, f=f: 3.7 * f(x) + 1.3  # type: ignore[misc]  # noqa: E731
             made.append(
                 Case("gain and bias above", name, op, gained, low, high, 1500, 3e-2, lambda s: ([], [Affine(s)]))
