@@ -77,7 +77,7 @@ def _line(item: Item) -> list[str]:
     found = [(known[name], _entries(known[name])) for name in item.studies if name in known]
     names = ", ".join(f"`{name}`" for name in item.studies)
     if not any(entries for _, entries in found):
-        return [item.item, item.shows, names, "to be run", ""]
+        return [item.item, item.shows, names, _state_of_smaller(item), ""]
     return [item.item, item.shows, names, _state(found), _verdict([e for _, entries in found for e in entries])]
 
 
@@ -103,6 +103,14 @@ def _state(found: list[tuple[Study, list[CellSummary]]]) -> str:
     seeds = min(fewest, key=lambda pair: pair[0] / pair[1])
     missing = list(_missing(cells - counted, *seeds))
     return "full" if not missing else f"fewer: {', '.join(missing)}"
+
+
+def _state_of_smaller(item: Item) -> str:
+    """What is there of studies that were not run as published: their smaller ones, if those were."""
+    known = studies()
+    smaller = [f"{name}{ending}" for name in item.studies for ending in ("-small", "-short")]
+    shown = [f"`{name}`" for name in smaller if name in known and _entries(known[name])]
+    return f"fewer steps: {', '.join(shown)}" if shown else "to be run"
 
 
 def _missing(cells: int, seeds: int, wanted: int) -> Iterator[str]:
