@@ -115,6 +115,17 @@ def test_a_store_cut_in_half_gives_back_what_is_left(path: Path, tmp_path: Path)
     assert len(kept(tmp_path / "saved.db")) == diagnosis.sound
 
 
+def test_a_description_of_the_tables_that_cannot_be_read_is_damage(path: Path) -> None:
+    whole = path.read_bytes()
+    assert b"CREATE TABLE runs (" in whole
+    for damaged in (b"CREATE TABL\xcc runs (", b"CREATE TABLE r\xccns ("):
+        path.write_bytes(whole.replace(b"CREATE TABLE runs (", damaged))
+        with pytest.raises(StoreError, match=r"runs\.db is damaged and was left as it is; `nalm doctor .*runs\.db`"):
+            kept(path)
+        with pytest.raises(StoreError, match="nothing can be read from it"):
+            examine(path)
+
+
 def test_a_missing_column_is_not_read_as_its_own_name(path: Path) -> None:
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("ALTER TABLE runs RENAME COLUMN test_error TO test_eror")

@@ -105,7 +105,7 @@ def _reader(path: Path) -> sqlite3.Connection:
 def _columns(reader: sqlite3.Connection, path: PathLike) -> tuple[str, ...]:
     try:
         there = {name for _, name, *_ in reader.execute("PRAGMA table_info(runs)")}
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:  # a complaint that quotes damaged text cannot be decoded
         raise StoreError(f"{path}: nothing can be read from it ({error})") from error
     if lacking := [name for name in (*STORED, "curve") if name not in there]:
         raise StoreError(f"{path}: nothing can be saved, its records have no column {lacking[0]!r}")

@@ -37,6 +37,8 @@ def explained(path: Path) -> Iterator[None]:
         code = getattr(error, "sqlite_errorname", "")
         remedy = next((text for name, text in _REMEDIES.items() if code.startswith(name)), f"failed: {error}")
         raise StoreError(f"{path} {remedy}".replace("FILE", str(path))) from error
+    except UnicodeDecodeError as error:  # the complaint itself quotes damaged text
+        raise StoreError(f"{path} {_REMEDIES['SQLITE_CORRUPT']}".replace("FILE", str(path))) from error
 
 
 def connect(path: Path, readonly: bool) -> sqlite3.Connection:
