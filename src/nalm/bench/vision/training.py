@@ -129,7 +129,8 @@ def _own_randomness(device: str) -> Iterator[None]:
 @contextmanager
 def denormals_flushed() -> Iterator[None]:
     """Numbers below 1e-38 count as zero on this thread. The softmax of a reader that is sure of itself makes gradients
-    of that size, and the processor needs nine times as long for a step with them: measured below an MLP head."""
+    of that size, which the processor treats apart: a step of mnist/division-small under the MLP cost 0.19 s after 190
+    steps, and costs 0.022 s without them."""
     flushed_before = bool(torch.tensor(1e-40) * 1 == 0)
     torch.set_flush_denormal(True)
     try:
