@@ -168,7 +168,7 @@ LADDERS = {
         "fill stack",
     ],
     "nalm.solver.verdict": [
-        "candidate certainty edits refine structure",
+        "candidate certainty edits learning refine structure",
         "choice front judge print",
         "everywhere noise",
     ],

@@ -16,6 +16,7 @@ from nalm.solver.shapes.shape import Cost, Effort, Groups, Scope, Shape
 from nalm.solver.verdict.candidate import Finding, Status, Verdict
 from nalm.solver.verdict.choice import best_of, refusal
 from nalm.solver.verdict.judge import constant_target, judge, unclaimed
+from nalm.solver.verdict.learning import levels_off
 from nalm.solver.verdict.noise import loosened, under_noise
 from nalm.solver.verdict.print import PRINTED, as_printed, in_print
 
@@ -40,25 +41,32 @@ def searched_within(
 def searched(
     problem: Problem, effort: Effort, noise_is_known: bool, report: Report, met: list[Verdict] | None = None
 ) -> Finding:
-    """Cheap shapes, then shallow and deep searches, with blurred data thought of after each but the last.
+    """Cheap shapes, then shallow and deep searches, each on exact data and then, if noise is not given, on blurred.
 
-    Noise comes before the deep searches because nothing exact can be found in noisy data, and they take seconds.
+    The deep searches take seconds, so blurred data come first there if they are likely: nothing exact is found in them.
     Everything that is judged before noise is thought of is put into `met` as well, for one who stops the search.
     """
     scope = Scope(problem, effort)
     tried = constant_target(problem)
     doubtful: Finding | None = None
     for costs in STAGES:
+        stage = max(costs)
         if not problem.columns or any(verdict.found for verdict in tried):
             break
+        blurred_first = stage is Cost.DEEP and not noise_is_known and levels_off(problem)
+        if blurred_first:
+            finding = _blurred(_concluded(problem, tried), effort, stage, report)
+            if finding.verdict.status is not Status.NONE:
+                return finding
         tried = tried + climb(scope, [shape for shape in SHAPES if shape.cost in costs], report, met)
         finding = _concluded(problem, tried)
-        if finding.verdict.status is Status.NONE and not noise_is_known and max(costs) < effort.costs:
-            finding = _blurred(finding, effort, max(costs) > Cost.ITERATION, report)
+        thinks_of_noise = not noise_is_known and not blurred_first and (stage < effort.costs or stage is Cost.DEEP)
+        if finding.verdict.status is Status.NONE and thinks_of_noise:
+            finding = _blurred(finding, effort, stage, report)
             if finding.verdict.found:
                 return finding
-            doubtful = finding if finding.verdict.status is Status.AMBIGUOUS and max(costs) > Cost.ITERATION else None
-        if max(costs) >= effort.costs:
+            doubtful = finding if finding.verdict.status is Status.AMBIGUOUS and stage > Cost.ITERATION else None
+        if stage >= effort.costs:
             break
     finding = _concluded(problem, tried)
     return doubtful if doubtful is not None and finding.verdict.status is Status.NONE else finding
@@ -106,20 +114,22 @@ def _fallback(problem: Problem) -> Iterator[Verdict]:
     return (unclaimed(problem, formula, "approximation") for formula in approximations(problem))
 
 
-def _blurred(exact: Finding, effort: Effort, thorough: bool, report: Report) -> Finding:
+def _blurred(exact: Finding, effort: Effort, stage: Cost, report: Report) -> Finding:
     """What explains the data within their printed digits, if they have few, or else under noise.
 
-    Unless `thorough`, by the closed forms only.
+    Args:
+        exact: what the search without noise has ended with.
+        stage: the costliest shapes tried.
     """
-    shapes = [s for s in SHAPES if s.under_noise and (thorough or s.cost is Cost.CLOSED_FORM)]
+    shapes = [s for s in SHAPES if s.blurred_cost is not None and s.blurred_cost <= stage]
     reach = replace(BLURRED, functions=effort.functions)
-    if (printed := as_printed(exact.problem)) is not None:
+    if stage < Cost.DEEP and (printed := as_printed(exact.problem)) is not None:
         report("printed digits")
         inside = [in_print(printed, verdict) for verdict in climb(Scope(printed, reach), map(_first, shapes))]
         finding = _concluded(printed, inside)
         if finding.verdict.status is not Status.NONE:
             return Finding(printed, (*exact.tried, *inside), finding.verdict.because(PRINTED))
-        if not thorough:  # noise explains too easily what more shapes would explain exactly
+        if stage <= Cost.ITERATION:  # noise explains too easily what more shapes would explain exactly
             return exact
     report("noise")
     scope = Scope(loosened(exact.problem), reach)
@@ -134,9 +144,10 @@ def _named_proposals(shapes: Iterable[Shape], scope: Scope) -> Iterator[tuple[Fo
 
 def _first(shape: Shape) -> Shape:
     """The shape with its first proposals only: where data are blurred, nothing exact guides a search to more."""
+    most = SETTINGS.blurred_function_proposals if shape.blurred_cost is Cost.DEEP else SETTINGS.blurred_proposals
 
     def propose(scope: Scope) -> Groups:
         firsts = (islice(group, SETTINGS.blurred_group) for group in shape.groups(scope))
-        yield islice(chain.from_iterable(firsts), SETTINGS.blurred_proposals)
+        yield islice(chain.from_iterable(firsts), most)
 
-    return Shape(shape.name, shape.cost, propose, shape.under_noise)
+    return Shape(shape.name, shape.cost, propose, shape.blurred_cost)

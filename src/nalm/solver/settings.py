@@ -60,6 +60,8 @@ class Settings:
     """The same for 1, 2, 1/2 and their negatives, which every second law holds, as a share of the number."""
     usual_together: float = 1e-2
     """The same where two or more coefficients are close to such a number at once."""
+    usual_away: float = 0.25
+    """Share of such a number by which a coefficient may be away to be asked whether it is one."""
     exponent_chance: float = 2e-2
     """The same for the exponents of a product of inputs; above, the formula is ambiguous. Power laws with exponents off
     every grid are as common under noise as those with whole ones."""
@@ -122,6 +124,19 @@ class Settings:
     negligible_error: float = 1e-14
     """Relative. Smaller errors are those of float64 arithmetic and have structure of their own."""
 
+    # Whether noise is likely, which decides what is tried first.
+    fewest_to_level: int = 60
+    """Rows, below which half of them say nothing."""
+    regression_widths: tuple[float, ...] = (0.7, 1.5, 3.0)
+    """Widths of the kernels of a regression, in deviations of the inputs times the root of their number."""
+    foretold: float = 0.2
+    """Median error at rows left out, in deviations of the target, above which a regression has learned nothing."""
+    negligible_noise: float = 1e-6
+    """The same, below which the arithmetic of the regression decides its error."""
+    levelled: float = 1.3
+    """Factor by which half of the rows may do worse where noise decides the error. Ten laws of Feynman's list measure
+    1.5 to 6.5 without noise, and with noise of 0.01 and 0.1 deviations 0.9 to 1.7 and 0.9 to 1.2."""
+
     # Noise of unknown size.
     largest_noise: float = 0.1
     """Relative to each target. Above, laws and their neighbours are not told apart by the rows people have."""
@@ -135,6 +150,14 @@ class Settings:
     """Formulas taken from each group of a shape where data are blurred: nothing exact guides a search to more."""
     blurred_proposals: int = 60
     """Formulas taken from each shape in all, likewise."""
+    blurred_function_proposals: int = 300
+    """The same for a shape with functions, which is a search through each of them: a fifth of 60 would be exp's."""
+    far_off: float = 10.0
+    """Likely sizes of the noise. Refining the numbers of a proposal does not bring larger errors down to it."""
+    off: float = 3.0
+    """The same once they have been refined for one kind of noise, before they are for the other."""
+    functional_proposals_blurred: int = 4
+    """Formulas taken from each arithmetic shape of a derived problem: there are many, and the nearest come first."""
     cubic_excess: float = 1.5
     """By how much the noise may exceed what a cubic in the inputs leaves of the target: its own uncertainty."""
     listed_under_noise: int = 10

@@ -83,6 +83,12 @@ class Problem:
         """The largest error of a target, `(n,)`, that rounding of the inputs may explain: a share of the target."""
         return np.asarray(SETTINGS.most_carried * np.maximum(np.abs(self.y), np.median(np.abs(self.y))))
 
+    @property
+    def log_weights(self) -> Array:
+        """How much the logarithm of each target tells, at most 1, `(n,)`: little where noise is as large as it is."""
+        size = np.abs(self.y)
+        return np.asarray(size / np.maximum(size + self.additive, 1e-300))
+
     def tolerance(self, by_input: Array) -> Array:
         """What rounding of inputs and target (float32 or printed), and the noise, may change in the target: `(n,)`.
 

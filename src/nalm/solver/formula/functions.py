@@ -85,11 +85,14 @@ def slope_of(function: Function, argument: Values) -> Values:
         return np.asarray(DEFINITIONS[function].slope(argument))
 
 
-def undone(function: Function, values: Values) -> Values | None:
-    """The arguments that give these values, on the branch of small numbers; None where there are none."""
+def inverse_of(function: Function, values: Values) -> Values:
+    """The arguments that give these values, on the branch of small numbers; NaN where there are none."""
     inverse = DEFINITIONS[function].inverse
-    if inverse is None:
-        return None
     with np.errstate(all="ignore"):
-        found = np.asarray(inverse(values))
+        return np.full(len(values), np.nan) if inverse is None else np.asarray(inverse(values))
+
+
+def undone(function: Function, values: Values) -> Values | None:
+    """The same; None where some value has no such argument."""
+    found = inverse_of(function, values)
     return found if np.all(np.isfinite(found)) else None

@@ -50,7 +50,7 @@ def powers(problem: Problem, trees: list[Formula], fitted: Array) -> Iterator[Fo
     """
     halves = np.round(fitted[:-1] * 2) / 2
     if (
-        np.max(np.abs(fitted[:-1] - halves)) > SETTINGS.nearly_half
+        np.max(np.abs(fitted[:-1] - halves)) > SETTINGS.nearly_half + problem.blur
         or np.max(np.abs(halves)) > SETTINGS.highest_exponent
     ):
         return

@@ -59,7 +59,9 @@ def _products_of_sums(k: int) -> Shape:
             starts = scope.effort.pair_starts if k == 2 else scope.effort.starts
             yield from product_of_sums(scope.problem, k=k, starts=starts)
 
-    return Shape(f"product of {k} sums", Cost.ITERATION if k == 2 else Cost.DEEP, propose, under_noise=k == 2)
+    if k == 2:
+        return Shape("product of 2 sums", Cost.ITERATION, propose, blurred_cost=Cost.SHALLOW)
+    return Shape(f"product of {k} sums", Cost.DEEP, propose)
 
 
 def _trees(leaves: int) -> Shape:
@@ -119,7 +121,10 @@ def _first_of(shapes: Sequence[Shape]) -> Callable[[Problem], Groups]:
 
     def propose(problem: Problem) -> Groups:
         scope = Scope(problem.of_rows(slice(0, SETTINGS.telling_rows)), DERIVED)
-        return (islice(proposals(shape, scope), SETTINGS.functional_proposals) for shape in shapes)
+        if not problem.noisy:
+            return (islice(proposals(shape, scope), SETTINGS.functional_proposals) for shape in shapes)
+        blurred = (shape for shape in shapes if shape.blurred_cost is not None)
+        return (islice(proposals(shape, scope), SETTINGS.functional_proposals_blurred) for shape in blurred)
 
     return propose
 
@@ -165,19 +170,19 @@ def _waves(scope: Scope) -> Groups:
 
 
 CLOSED_FORMS = (
-    Shape("sum", Cost.CLOSED_FORM, lambda scope: sum_of_inputs(scope.problem), under_noise=True),
-    Shape("product", Cost.CLOSED_FORM, lambda scope: product_of_powers(scope.problem), under_noise=True),
-    Shape("sum of powers", Cost.CLOSED_FORM, lambda scope: sum_of_powers(scope.problem), under_noise=True),
-    Shape("quotient of sums", Cost.CLOSED_FORM, lambda scope: quotient_of_sums(scope.problem), under_noise=True),
+    Shape("sum", Cost.CLOSED_FORM, lambda scope: sum_of_inputs(scope.problem), Cost.CLOSED_FORM),
+    Shape("product", Cost.CLOSED_FORM, lambda scope: product_of_powers(scope.problem), Cost.CLOSED_FORM),
+    Shape("sum of powers", Cost.CLOSED_FORM, lambda scope: sum_of_powers(scope.problem), Cost.CLOSED_FORM),
+    Shape("quotient of sums", Cost.CLOSED_FORM, lambda scope: quotient_of_sums(scope.problem), Cost.CLOSED_FORM),
 )
-SUM_OF_PRODUCTS = Shape("sum of products", Cost.SHALLOW, _sums_of_products, under_noise=True)
-POWER_LAWS = Shape("sum of power laws", Cost.SHALLOW, _sum_of_power_laws, under_noise=True)
+SUM_OF_PRODUCTS = Shape("sum of products", Cost.SHALLOW, _sums_of_products, blurred_cost=Cost.SHALLOW)
+POWER_LAWS = Shape("sum of power laws", Cost.SHALLOW, _sum_of_power_laws, blurred_cost=Cost.SHALLOW)
 QUOTIENT_WITH_CONSTANTS = Shape("quotient of sums with constants", Cost.SHALLOW, _quotient_with_constants)
 SMALL_TREES = _trees(4)
 POLYNOMIAL = Shape("polynomial", Cost.DEEP, _polynomials)
 
 RATIONAL = Shape("quotient of polynomials", Cost.DEEP, _rationals)
-WITH_FACTORS = Shape("product with factors", Cost.DEEP, _product_with_factors, under_noise=True)
+WITH_FACTORS = Shape("product with factors", Cost.DEEP, _product_with_factors, blurred_cost=Cost.SHALLOW)
 
 THROUGH_FUNCTIONS = (*CLOSED_FORMS, POLYNOMIAL, SUM_OF_PRODUCTS)
 """What a problem seen through a function is searched with first; there are dozens of such views, so all is cheap."""
@@ -196,17 +201,17 @@ SHAPES = (
     SMALL_TREES,
     _trees(5),
     POLYNOMIAL,
-    Shape("product with functions", Cost.DEEP, _product_with_functions),
-    Shape("function beside powers", Cost.DEEP, _beside_powers),
-    Shape("wave", Cost.DEEP, _waves),
-    Shape("sum with functions", Cost.DEEP, _sum_with_functions),
-    Shape("power laws with a function", Cost.DEEP, _power_laws_with_function),
+    Shape("product with functions", Cost.DEEP, _product_with_functions, blurred_cost=Cost.DEEP),
+    Shape("function beside powers", Cost.DEEP, _beside_powers, blurred_cost=Cost.DEEP),
+    Shape("wave", Cost.DEEP, _waves, blurred_cost=Cost.DEEP),
+    Shape("sum with functions", Cost.DEEP, _sum_with_functions, blurred_cost=Cost.DEEP),
+    Shape("power laws with a function", Cost.DEEP, _power_laws_with_function, blurred_cost=Cost.DEEP),
     RATIONAL,
-    Shape("function of a formula", Cost.DEEP, _around),
-    Shape("formula with a function", Cost.DEEP, _inside),
-    Shape("monomial times a form", Cost.DEEP, _monomial_times_form, under_noise=True),
+    Shape("function of a formula", Cost.DEEP, _around, blurred_cost=Cost.DEEP),
+    Shape("formula with a function", Cost.DEEP, _inside, blurred_cost=Cost.DEEP),
+    Shape("monomial times a form", Cost.DEEP, _monomial_times_form, blurred_cost=Cost.SHALLOW),
     WITH_FACTORS,
-    Shape("sum with trees", Cost.DEEP, _sum_with_trees, under_noise=True),
+    Shape("sum with trees", Cost.DEEP, _sum_with_trees, blurred_cost=Cost.SHALLOW),
     _trees(6),
     _trees(7),
     Shape("longer sum of products", Cost.DEEP, _longer_sums_of_products),

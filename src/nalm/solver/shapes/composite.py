@@ -84,7 +84,8 @@ def _products(problem: Problem, columns: Indices, factors: int) -> Iterator[Form
     target = np.log(np.abs(problem.y))
     # Differences of nearly equal inputs lose their digits, so the half of the rows with the widest gaps is used.
     sharp = probe_rows(problem.X[:, columns], max(problem.rows // 2, problem.columns + 8))
-    logs, base, target = logs[sharp], base[sharp], target[sharp]
+    weights = problem.log_weights[sharp]
+    logs, base, target = logs[sharp] * weights[:, None], base[sharp] * weights[:, None], target[sharp] * weights
     for support in supports(base, logs, target, factors, max(SETTINGS.close, 3 * problem.blur)):
         fitted = least_squares(np.column_stack([logs[:, support], base]), target)
         if np.all(np.isfinite(fitted)):

@@ -39,13 +39,13 @@ def _products(problem: Problem) -> Iterator[Formula]:
     varied = np.flatnonzero(usable & ~flat)
     signs = np.flatnonzero(usable & flat & np.any(X < 0, axis=0))
     seen: set[tuple[Fraction, ...]] = set()
-    for exponents in _exponents(logs[:, varied], target, problem.seed):
+    for exponents in _exponents(logs[:, varied], target, problem.log_weights[rows], problem.seed):
         if exponents not in seen and max(map(abs, exponents), default=Fraction(0)) <= LARGEST_EXPONENT:
             seen.add(exponents)
             yield from _signed(X, y, dict(zip(varied.tolist(), exponents, strict=True)), signs)
 
 
-def _exponents(logs: Array, target: Array, seed: int) -> Iterator[tuple[Fraction, ...]]:
+def _exponents(logs: Array, target: Array, weights: Array, seed: int) -> Iterator[tuple[Fraction, ...]]:
     """Guesses at the exponents of the varied columns, without and with a free factor in front."""
     rows, columns = logs.shape
     if not columns:
@@ -55,8 +55,10 @@ def _exponents(logs: Array, target: Array, seed: int) -> Iterator[tuple[Fraction
         for guess in sparse_weights(logs, target, seed):
             yield tuple(Fraction(int(w)) for w in np.round(guess))
         return
-    centred, middle = logs - logs.mean(axis=0), target - target.mean()
+    share = weights**2 / np.sum(weights**2)
+    centred, middle = logs - share @ logs, target - share @ target
     for A, b in ((logs, target), (centred, middle)):
+        A, b = A * weights[:, None], b * weights
         fitted = least_squares(A, b)
         if not np.all(np.isfinite(fitted)):
             continue

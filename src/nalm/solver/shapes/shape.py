@@ -96,13 +96,13 @@ class Shape:
         name: as it is shown beside a candidate.
         cost: when it is tried.
         propose: formulas of this shape that are near the data. It never judges them; ask `groups`, which calls it.
-        under_noise: does it still find its formulas where errors are a thousand times those of rounding?
+        blurred_cost: likewise where errors are a thousand times those of rounding; None if it finds nothing there.
     """
 
     name: str
     cost: Cost
     propose: Callable[[Scope], Groups]
-    under_noise: bool = False
+    blurred_cost: Cost | None = None
 
     def groups(self, scope: Scope) -> Groups:
         """What is proposed, without formulas whose physical units do not balance."""

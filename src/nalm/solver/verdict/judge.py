@@ -7,6 +7,7 @@ every row, holds no fitted real number, and (for real coefficients) is not merel
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import chain
 
 import numpy as np
 from scipy import stats
@@ -17,7 +18,7 @@ from nalm.solver.formula.calculus import Array
 from nalm.solver.settings import SETTINGS
 from nalm.solver.verdict.candidate import Candidate, Fitted, Status, Verdict
 from nalm.solver.verdict.certainty import doubt
-from nalm.solver.verdict.refine import rational, refine, tidy, with_exact_constants
+from nalm.solver.verdict.refine import rational, refine, tidy, usual_together, with_exact_constants
 from nalm.solver.verdict.structure import structured
 
 
@@ -35,7 +36,8 @@ def judge(problem: Problem, formula: Formula, shape: str) -> Verdict:
     if problem.backward_error(refined) > SETTINGS.hopeless * problem.limit * SETTINGS.rounding / problem.rounding:
         return unclaimed(problem, refined, shape, spread)
     refined, spread = refine(problem, refined, rounds=2)
-    for exact in with_exact_constants(refined, spread, bool(problem.blur)):
+    together = usual_together(problem, refined) if problem.noisy else None
+    for exact in chain([together] if together else [], with_exact_constants(refined, spread, bool(problem.blur))):
         if not real_constants(exact) and _as_good(problem, exact, refined) and _exact(problem, exact):
             claim = _claimed(problem, exact, shape)
             break

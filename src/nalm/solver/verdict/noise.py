@@ -23,6 +23,7 @@ from nalm.solver.verdict.certainty import agrees_elsewhere, symbol_bits
 from nalm.solver.verdict.choice import refusal
 from nalm.solver.verdict.edits import edits
 from nalm.solver.verdict.judge import judge
+from nalm.solver.verdict.learning import left_out
 from nalm.solver.verdict.refine import refine
 from nalm.solver.verdict.structure import cubic
 
@@ -58,9 +59,12 @@ class Noise:
 def loosened(problem: Problem) -> Problem:
     """The problem with the largest noise that is likely: shapes propose for this one.
 
-    A cubic in the inputs leaves the noise, and what is not cubic in the law.
+    A smooth regression leaves at other rows the noise and what it has not learned; a cubic in the inputs leaves the
+    noise and what is not cubic in the law.
     """
     share = SETTINGS.largest_share
+    if problem.rows >= SETTINGS.fewest_to_level:
+        share = min(share, SETTINGS.cubic_excess * float(np.sqrt(np.mean(left_out(problem) ** 2))))
     terms = cubic(problem, list(range(problem.columns)))
     if problem.rows >= 2 * terms.shape[1]:
         basis = np.linalg.qr(terms)[0]
@@ -131,14 +135,26 @@ def under_noise(problem: Problem, proposed: Iterable[tuple[Formula, str]], exact
 def _explanations(problem: Problem, proposed: Iterable[tuple[Formula, str]]) -> Iterator[_Explanation]:
     """The proposals with their numbers refined under each kind of noise, where what they leave is small enough."""
     seen: set[Formula] = set()
+    likely = loosened(problem).additive
     kinds = [Noise(additive=float(np.std(problem.y))), Noise(relative=1.0)]  # only the weights of the rows matter here
     for formula, shape in proposed:
+        far = SETTINGS.far_off
         for kind in kinds if np.all(problem.y) and real_constants(formula) else kinds[:1]:
+            if not _typical_error(problem, formula) < far * likely:
+                break
             refined = refine(kind.on(problem), formula, rounds=2)[0]
             noise = noise_of(problem, refined)
             if refined not in seen and noise is not None and noise.bearable(problem):
                 seen.add(refined)
                 yield _Explanation(refined, shape, noise)
+            formula, far = refined, SETTINGS.off
+
+
+def _typical_error(problem: Problem, formula: Formula) -> float:
+    """The median of the errors where there is a value; NaN if there is none at all."""
+    errors = np.abs(evaluate(formula, problem.X) - problem.y)
+    finite = errors[np.isfinite(errors)]
+    return float(np.median(finite)) if len(finite) else math.nan
 
 
 def noise_of(problem: Problem, formula: Formula) -> Noise | None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 import numpy as np
+from scipy import stats
 
 from nalm.solver.data.problem import Problem
 from nalm.solver.formula.algebra import (
@@ -69,6 +70,46 @@ def with_exact_constants(formula: Formula, spread: Array, blurred: bool = False)
     ):
         yield shared
     yield formula
+
+
+def usual_together(problem: Problem, formula: Formula) -> Formula | None:
+    """The formula with all numbers near 1, 2 or 1/2 made so, where so many at once are no chance; None if they are not.
+
+    Numbers that trade against each other are known much better together than one by one. What counts is the volume of
+    the region they may lie in: its root must be below the reach within which such numbers are believed together.
+    """
+    values = np.array(real_constants(formula))
+    usual = [_nearest_usual(value) for value in values]
+    now, by_input, by_constant = gradients(formula, problem.X)
+    with np.errstate(all="ignore"):
+        weight = 1 / problem.tolerance(by_input)
+        design, misfit = by_constant * values * weight[:, None], (problem.y - now) * weight
+    if not (np.isfinite(design).all() and np.isfinite(misfit).all()):
+        return None
+    noise = max(0.3, float(np.sqrt(np.sum(misfit**2) / max(problem.rows - len(values), 1))))
+    away = np.array([float(number) / value - 1 for number, value in zip(usual, values, strict=True)])
+    chosen = [k for k in range(len(values)) if abs(away[k]) < SETTINGS.usual_away]
+    while len(chosen) > 1:
+        others = [k for k in range(len(values)) if k not in chosen]
+        triangle = np.linalg.qr(design[:, [*others, *chosen]], mode="r")[len(others) :, len(others) :] / noise
+        moved = triangle @ away[chosen]
+        volume = np.abs(np.diag(triangle))
+        if not np.all(volume > 0):
+            return None
+        reach = SETTINGS.number_reach * float(np.exp(-np.mean(np.log(volume))))
+        if float(moved @ moved) <= float(stats.chi2.isf(SETTINGS.neighbour_level, len(chosen))):
+            if reach > SETTINGS.usual_together:
+                return None
+            numbers: list[Number] = [usual[k] if k in chosen else float(values[k]) for k in range(len(values))]
+            return simplified(with_constants(formula, numbers))
+        spread = np.sqrt(np.diag(np.linalg.pinv(triangle.T @ triangle)))
+        chosen.remove(max(chosen, key=lambda k: abs(away[k]) / spread[chosen.index(k)]))
+    return None
+
+
+def _nearest_usual(value: float) -> Fraction:
+    size = min((Fraction(1), Fraction(2), Fraction(1, 2)), key=lambda number: abs(abs(value) / float(number) - 1))
+    return size if value > 0 else -size
 
 
 def _vouched(values: list[float], spread: Array, nearest: list[Fraction | None]) -> list[Fraction | None]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from itertools import product as every
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from nalm.solver.data.problem import Problem
 from nalm.solver.formula.algebra import Applied, Formula, Input
 from nalm.solver.formula.calculus import Indices
-from nalm.solver.formula.functions import Function, undone, value_of
+from nalm.solver.formula.functions import Function, inverse_of, slope_of, undone, value_of
 from nalm.solver.settings import SETTINGS
 from nalm.solver.shapes.derived import derived
 from nalm.solver.shapes.shape import Groups
@@ -23,14 +24,30 @@ def around(problem: Problem, columns: Indices, chosen: Sequence[Function], arith
     """Formulas `f(u)` with an arithmetic u; for the exponential u may also hold logarithms, so that powers stand beside
     it, and for an inverse function u may hold the sine or cosine of one of the columns."""
     for function in chosen:
-        target = undone(function, problem.y)
-        if target is None or np.ptp(target) == 0 or not np.allclose(value_of(function, target), problem.y, rtol=1e-9):
+        seen = sharp(problem, function) if problem.noisy else problem
+        target = undone(function, seen.y)
+        if target is None or np.ptp(target) == 0 or not np.allclose(value_of(function, target), seen.y, rtol=1e-9):
             continue  # no argument on the main branch gives these values
-        for below in _columns_below(problem, columns[: SETTINGS.turned_columns], function):
-            found = derived(problem, below, target)
+        for below in _columns_below(seen, columns[: SETTINGS.turned_columns], function):
+            found = derived(seen, below, target)
             if found is not None:
                 for group in arithmetic(found.problem):
                     yield (Applied(function, formula) for formula in found.back(group))
+
+
+def sharp(problem: Problem, function: Function) -> Problem:
+    """The rows whose noise is least enlarged when the function is undone, in the noise of the argument.
+
+    Those at which the noise takes the target out of the function's range are none of them.
+    """
+    target = inverse_of(function, problem.y)
+    blurs = (problem.additive + problem.noise * np.abs(problem.y)) / np.abs(slope_of(function, target))
+    blurs = np.where(np.isfinite(target) & np.isfinite(blurs), blurs, np.inf)
+    kept = np.sort(np.argsort(blurs, kind="stable")[: max(1, problem.rows // 2)])
+    kept = kept[np.isfinite(blurs[kept])]
+    if len(kept) < problem.rows // 4:
+        return problem
+    return replace(problem.of_rows(kept), noise=0.0, additive=float(np.median(blurs[kept])))
 
 
 def _columns_below(problem: Problem, turned: Indices, function: Function) -> Iterator[list[Formula]]:

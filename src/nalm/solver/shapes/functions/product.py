@@ -32,8 +32,10 @@ def _products_with_functions(problem: Problem, columns: Indices, chosen: Sequenc
         return
     with np.errstate(all="ignore"):
         logs = np.stack([np.log(np.abs(evaluate(tree, problem.X))) for tree in trees], axis=1)
-    base = np.column_stack([np.log(np.abs(problem.X)), np.ones(problem.rows)])
-    target = np.log(np.abs(problem.y))
+    weights = problem.log_weights
+    logs = logs * weights[:, None]
+    base = np.column_stack([np.log(np.abs(problem.X)), np.ones(problem.rows)]) * weights[:, None]
+    target = np.log(np.abs(problem.y)) * weights
     close = max(SETTINGS.close, 3 * problem.blur)
     for support in supports(base, logs, target, SETTINGS.functions_in_product, close):
         fitted = least_squares(np.column_stack([logs[:, support], base]), target)

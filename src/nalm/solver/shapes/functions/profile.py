@@ -15,6 +15,7 @@ from nalm.solver.formula.algebra import ONE, Applied, Formula, Input, WeightedSu
 from nalm.solver.formula.calculus import Array, Indices, evaluate
 from nalm.solver.formula.functions import Function
 from nalm.solver.settings import SETTINGS
+from nalm.solver.shapes.linear import snap
 from nalm.solver.shapes.shape import Groups
 
 
@@ -62,8 +63,10 @@ def beside_powers(problem: Problem, columns: Indices) -> Groups:
 def _products_with_profile(problem: Problem, columns: Indices) -> Iterator[Formula]:
     if np.any(problem.y == 0) or np.any(problem.X <= 0) or problem.rows < problem.columns + 8:
         return
-    some = problem.of_rows(slice(0, max(SETTINGS.scanned_rows, 4 * problem.columns)))
+    sharpest = np.argsort(-problem.log_weights, kind="stable")  # all alike without noise
+    some = problem.of_rows(sharpest[: max(SETTINGS.scanned_rows, 4 * problem.columns)])
     base, target = _logarithms(some)
+    weights = some.log_weights[:, None]
     basis = np.linalg.qr(base)[0]
     rest = target - basis @ (basis.T @ target)
     height = float(np.linalg.norm(rest))
@@ -78,7 +81,8 @@ def _products_with_profile(problem: Problem, columns: Indices) -> Iterator[Formu
             with np.errstate(all="ignore"):
                 logs = profile.log(scale * values)
             fine = np.flatnonzero(np.isfinite(logs).all(axis=0))
-            left = logs[:, fine] - basis @ (basis.T @ logs[:, fine])
+            left = logs[:, fine] * weights
+            left = left - basis @ (basis.T @ left)
             fresh = np.linalg.norm(left, axis=0)
             with np.errstate(all="ignore"):
                 error = 1 - np.abs(rest @ left) / (fresh * height)
@@ -91,8 +95,10 @@ def _products_with_profile(problem: Problem, columns: Indices) -> Iterator[Formu
 
 
 def _logarithms(problem: Problem) -> tuple[Array, Array]:
-    """Of the inputs, with a column of ones, and of the target."""
-    return np.column_stack([np.log(problem.X), np.ones(problem.rows)]), np.log(np.abs(problem.y))
+    """Of the inputs, with a column of ones, and of the target, each row times its weight."""
+    weights = problem.log_weights
+    base = np.column_stack([np.log(problem.X), np.ones(problem.rows)])
+    return base * weights[:, None], np.log(np.abs(problem.y)) * weights
 
 
 def _scale_scan(values: Array) -> Iterator[float]:
@@ -104,14 +110,21 @@ def _scale_scan(values: Array) -> Iterator[float]:
 def _with_profile(problem: Problem, profile: _Profile, scale: float, monomial: Formula) -> Iterator[Formula]:
     """The formula of a scale that is near: the scale is refined, then all exponents are fitted and rounded."""
     base, target = _logarithms(problem)
-    values = evaluate(monomial, problem.X)
-    scale = scale if profile is PROFILES[0] else _refined_scale(profile, scale, values, base, target)
-    logs = profile.log(scale * values)
+    values, weights = evaluate(monomial, problem.X), problem.log_weights
+
+    def logs_at(k: float) -> Array:
+        with np.errstate(all="ignore"):
+            return np.asarray(profile.log(k * values) * weights)
+
+    scale = scale if profile is PROFILES[0] else _refined_scale(logs_at, scale, base, target)
+    logs = logs_at(scale)
     fitted = np.linalg.lstsq(np.column_stack([logs, base]), target, rcond=None)[0]
     if profile is PROFILES[0]:  # the exponential's scale and exponent are one number
         scale, fitted = float(fitted[0]), np.concatenate([[1.0], fitted[1:]])
     halves = np.round(fitted[:-1] * 2) / 2
-    if np.max(np.abs(fitted[:-1] - halves)) > SETTINGS.nearly_half or halves[0] == 0:
+    if problem.noisy:
+        halves = _halves(logs, base, target, scale_is_exponent=profile is PROFILES[0])
+    if np.max(np.abs(fitted[:-1] - halves)) > SETTINGS.nearly_half + problem.blur or halves[0] == 0:
         return
     nearest = next((s for s in EXACT_SCALES[:3] if abs(abs(scale) / s - 1) < 1e-4), None)
     exact = None if nearest is None else Fraction(nearest).limit_denominator(2) * (1 if scale > 0 else -1)
@@ -124,12 +137,20 @@ def _with_profile(problem: Problem, profile: _Profile, scale: float, monomial: F
             yield WeightedSum(((float(np.median(ratio)), body),))
 
 
-def _refined_scale(profile: _Profile, scale: float, values: Array, base: Array, target: Array) -> float:
+def _halves(logs: Array, base: Array, target: Array, scale_is_exponent: bool) -> Array:
+    """The exponents of the function and the inputs, rounded to halves one after another, the others fitted again."""
+    real = np.column_stack([base[:, -1], logs]) if scale_is_exponent else base[:, -1:]
+    rounded = base[:, :-1] if scale_is_exponent else np.column_stack([logs, base[:, :-1]])
+    basis = np.linalg.qr(real)[0]
+    halves = snap(rounded - basis @ (basis.T @ rounded), target - basis @ (basis.T @ target), step=0.5)
+    return np.concatenate([[1.0], halves]) if scale_is_exponent else halves
+
+
+def _refined_scale(logs_at: Callable[[float], Array], scale: float, base: Array, target: Array) -> float:
     """The scale near `scale` that leaves the least, by golden section."""
 
     def left(k: float) -> float:
-        with np.errstate(all="ignore"):
-            logs = profile.log(k * values)
+        logs = logs_at(k)
         return _left(np.column_stack([base, logs]), target) if np.isfinite(logs).all() else np.inf
 
     low, high = 0.85 * scale, 1.15 * scale
