@@ -85,9 +85,10 @@ class Problem:
 
     @property
     def log_weights(self) -> Array:
-        """How much the logarithm of each target tells, at most 1, `(n,)`: little where noise is as large as it is."""
+        """How much the logarithm of each target tells, at most 1, `(n,)`: nothing where noise may be as large as it."""
         size = np.abs(self.y)
-        return np.asarray(size / np.maximum(size + self.additive, 1e-300))
+        with np.errstate(all="ignore"):
+            return np.where(size > self.additive, size / (size + self.additive), 0.0)
 
     def tolerance(self, by_input: Array) -> Array:
         """What rounding of inputs and target (float32 or printed), and the noise, may change in the target: `(n,)`.

@@ -52,6 +52,9 @@ PROFILES = (
 )
 
 
+POWERS_IN_NOISE = (1, -1, 2, -2)
+"""Under noise a free power trades against the scale: exp(u) - 1 to the minus fifth looks like exp(-8 u)."""
+
 EXACT_SCALES = (1.0, 0.5, 2.0, np.pi, 2 * np.pi, 1 / (2 * np.pi))
 
 
@@ -74,8 +77,9 @@ def _products_with_profile(problem: Problem, columns: Indices) -> Iterator[Formu
         return
     monomials = list(_grid_monomials([int(i) for i in columns]))
     values = np.stack([evaluate(m, some.X) for m in monomials], axis=1)
-    found: list[tuple[float, _Profile, float, int]] = []
+    found: list[_Near] = []
     for profile in PROFILES:
+        near: list[_Near] = []
         scales = (1.0,) if profile is PROFILES[0] else EXACT_SCALES + tuple(_scale_scan(values))
         for scale in scales:
             with np.errstate(all="ignore"):
@@ -84,14 +88,37 @@ def _products_with_profile(problem: Problem, columns: Indices) -> Iterator[Formu
             left = logs[:, fine] * weights
             left = left - basis @ (basis.T @ left)
             fresh = np.linalg.norm(left, axis=0)
-            with np.errstate(all="ignore"):
-                error = 1 - np.abs(rest @ left) / (fresh * height)
-            error[~(fresh > 1e-7 * np.sqrt(some.rows))] = np.inf
-            for k in np.argsort(error, kind="stable")[: SETTINGS.profiles_kept]:
-                if error[k] < SETTINGS.profile_close:
-                    found.append((float(error[k]), profile, scale, int(fine[k])))
-    for _, profile, scale, number in sorted(found, key=lambda f: f[0])[: 4 * SETTINGS.profiles_kept]:
-        yield from _with_profile(problem, profile, scale, monomials[number])
+            for power in POWERS_IN_NOISE if problem.noisy and profile is not PROFILES[0] else (None,):
+                with np.errstate(all="ignore"):
+                    error = 1 - _correlation(rest, left, fresh, height, power)
+                error[~(fresh > 1e-7 * np.sqrt(some.rows))] = np.inf
+                for k in np.argsort(error, kind="stable")[: SETTINGS.profiles_kept]:
+                    if error[k] < SETTINGS.profile_close:
+                        near.append(_Near(float(error[k]), profile, scale, monomials[int(fine[k])], power))
+        # Under noise every function comes near with some scale, so each has its turn.
+        found += sorted(near, key=lambda n: n.error)[: SETTINGS.profiles_kept if problem.noisy else None]
+    for close in sorted(found, key=lambda n: n.error)[: None if problem.noisy else 4 * SETTINGS.profiles_kept]:
+        yield from _with_profile(problem, close)
+
+
+@dataclass(frozen=True)
+class _Near:
+    """A function of a scaled monomial that is near, and the power it stands in; None for any."""
+
+    error: float
+    profile: _Profile
+    scale: float
+    monomial: Formula
+    power: int | None
+
+
+def _correlation(rest: Array, left: Array, fresh: Array, height: float, power: int | None) -> Array:
+    """Of the target with functions (columns), or what it would be for the error they leave in one power."""
+    along = rest @ left
+    if power is None:
+        return np.abs(along) / (fresh * height)
+    error = 1 - 2 * power * along / height**2 + power**2 * (fresh / height) ** 2
+    return np.sqrt(np.maximum(1 - error, 0))
 
 
 def _logarithms(problem: Problem) -> tuple[Array, Array]:
@@ -107,24 +134,30 @@ def _scale_scan(values: Array) -> Iterator[float]:
     yield from (float(s) / typical for s in np.geomspace(0.2, 12, 24))
 
 
-def _with_profile(problem: Problem, profile: _Profile, scale: float, monomial: Formula) -> Iterator[Formula]:
+def _with_profile(problem: Problem, near: _Near) -> Iterator[Formula]:
     """The formula of a scale that is near: the scale is refined, then all exponents are fitted and rounded."""
     base, target = _logarithms(problem)
+    profile, scale, monomial = near.profile, near.scale, near.monomial
     values, weights = evaluate(monomial, problem.X), problem.log_weights
 
     def logs_at(k: float) -> Array:
         with np.errstate(all="ignore"):
             return np.asarray(profile.log(k * values) * weights)
 
-    scale = scale if profile is PROFILES[0] else _refined_scale(logs_at, scale, base, target)
+    scale = scale if profile is PROFILES[0] else _refined_scale(logs_at, scale, base, target, near.power)
     logs = logs_at(scale)
-    fitted = np.linalg.lstsq(np.column_stack([logs, base]), target, rcond=None)[0]
-    if profile is PROFILES[0]:  # the exponential's scale and exponent are one number
-        scale, fitted = float(fitted[0]), np.concatenate([[1.0], fitted[1:]])
-    halves = np.round(fitted[:-1] * 2) / 2
-    if problem.noisy:
-        halves = _halves(logs, base, target, scale_is_exponent=profile is PROFILES[0])
-    if np.max(np.abs(fitted[:-1] - halves)) > SETTINGS.nearly_half + problem.blur or halves[0] == 0:
+    if near.power is not None:
+        halves = np.concatenate([[float(near.power)], _halves(base[:, -1:], base[:, :-1], target - near.power * logs)])
+    else:
+        fitted = np.linalg.lstsq(np.column_stack([logs, base]), target, rcond=None)[0]
+        if profile is PROFILES[0]:  # the exponential's scale and exponent are one number
+            scale, fitted = float(fitted[0]), np.concatenate([[1.0], fitted[1:]])
+        halves = np.round(fitted[:-1] * 2) / 2
+        if problem.noisy:
+            halves[1:] = _halves(np.column_stack([base[:, -1], logs]), base[:, :-1], target)
+        if np.max(np.abs(fitted[:-1] - halves)) > SETTINGS.nearly_half + problem.blur or halves[0] == 0:
+            return
+    if not np.isfinite(halves).all():
         return
     nearest = next((s for s in EXACT_SCALES[:3] if abs(abs(scale) / s - 1) < 1e-4), None)
     exact = None if nearest is None else Fraction(nearest).limit_denominator(2) * (1 if scale > 0 else -1)
@@ -137,21 +170,22 @@ def _with_profile(problem: Problem, profile: _Profile, scale: float, monomial: F
             yield WeightedSum(((float(np.median(ratio)), body),))
 
 
-def _halves(logs: Array, base: Array, target: Array, scale_is_exponent: bool) -> Array:
-    """The exponents of the function and the inputs, rounded to halves one after another, the others fitted again."""
-    real = np.column_stack([base[:, -1], logs]) if scale_is_exponent else base[:, -1:]
-    rounded = base[:, :-1] if scale_is_exponent else np.column_stack([logs, base[:, :-1]])
+def _halves(real: Array, rounded: Array, target: Array) -> Array:
+    """Exponents of the columns of `rounded`, made halves one after another; the others and `real` are refitted."""
     basis = np.linalg.qr(real)[0]
-    halves = snap(rounded - basis @ (basis.T @ rounded), target - basis @ (basis.T @ target), step=0.5)
-    return np.concatenate([[1.0], halves]) if scale_is_exponent else halves
+    return snap(rounded - basis @ (basis.T @ rounded), target - basis @ (basis.T @ target), step=0.5)
 
 
-def _refined_scale(logs_at: Callable[[float], Array], scale: float, base: Array, target: Array) -> float:
-    """The scale near `scale` that leaves the least, by golden section."""
+def _refined_scale(
+    logs_at: Callable[[float], Array], scale: float, base: Array, target: Array, power: int | None
+) -> float:
+    """The scale near `scale` that leaves the least, in one power if one is given, by golden section."""
 
     def left(k: float) -> float:
         logs = logs_at(k)
-        return _left(np.column_stack([base, logs]), target) if np.isfinite(logs).all() else np.inf
+        if not np.isfinite(logs).all():
+            return np.inf
+        return _left(np.column_stack([base, logs]), target) if power is None else _left(base, target - power * logs)
 
     low, high = 0.85 * scale, 1.15 * scale
     golden = (np.sqrt(5) - 1) / 2
