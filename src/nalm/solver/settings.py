@@ -150,8 +150,12 @@ class Settings:
     """Formulas taken from each group of a shape where data are blurred: nothing exact guides a search to more."""
     blurred_proposals: int = 60
     """Formulas taken from each shape in all, likewise."""
-    blurred_function_proposals: int = 300
-    """The same for a shape with functions, which is a search through each of them: a fifth of 60 would be exp's."""
+    blurred_function_proposals: int = 200
+    """The same for a shape with functions, which is a search through each of them: 60 would nearly all be those of exp."""
+    blurred_function_terms: int = 1000
+    """Terms with functions among which sums are looked for, the likeliest: a quarter of those without noise."""
+    blurred_descent_steps: int = 20
+    """Steps of Levenberg-Marquardt on exponents: noise is reached sooner than rounding."""
     far_off: float = 10.0
     """Likely sizes of the noise. Refining the numbers of a proposal does not bring larger errors down to it."""
     off: float = 3.0

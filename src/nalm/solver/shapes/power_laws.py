@@ -61,8 +61,9 @@ def _fitted(
     rng = np.random.default_rng([problem.seed, count])
     descent = _Descent(logs, target[some], evaluate(last, problem.X[some]), _starts(nearest, starts, count, rng))
     close = max(SETTINGS.close, 3 * problem.blur)
+    steps = SETTINGS.blurred_descent_steps if problem.noisy else SETTINGS.descent_steps
     seen: set[tuple[Formula, ...]] = set()
-    for exponents in descent.solutions(close):
+    for exponents in descent.solutions(close, steps):
         halves = np.round(2 * exponents) / 2
         if np.max(np.abs(exponents - halves)) > SETTINGS.nearly_half + problem.blur:
             continue
@@ -101,20 +102,20 @@ class _Descent:
         self.logs, self.target, self.last, self.exponents = logs, target * self.weight, last, exponents
         self.count = exponents.shape[1]
 
-    def solutions(self, close: float) -> Iterator[Array]:
+    def solutions(self, close: float, steps: int) -> Iterator[Array]:
         """Exponents of the starts that end close to the target, nearest first."""
-        exponents, errors = self._descended(close)
+        exponents, errors = self._descended(close, steps)
         for k in np.argsort(errors, kind="stable"):
             if not errors[k] < close:
                 return
             yield exponents[k]
 
-    def _descended(self, close: float) -> tuple[Array, Array]:
+    def _descended(self, close: float, steps: int) -> tuple[Array, Array]:
         exponents, damping = self.exponents, np.full(len(self.exponents), 1e-2)
         height = float(np.linalg.norm(self.target))
         terms, weights, left = self._projected(exponents)
         errors = np.linalg.norm(left, axis=1) / height
-        for _ in range(SETTINGS.descent_steps):
+        for _ in range(steps):
             tried = exponents + self._steps(terms, weights, left, damping)
             tried_terms, tried_weights, tried_left = self._projected(tried)
             tried_errors = np.linalg.norm(tried_left, axis=1) / height

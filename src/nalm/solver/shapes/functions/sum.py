@@ -41,7 +41,8 @@ def _sums(problem: Problem, columns: Indices, chosen: Sequence[Function], base: 
     if problem.rows < len(base) + 12:
         return
     some = problem.of_rows(slice(0, SETTINGS.telling_rows))
-    terms = finite(some, _terms(problem, [int(i) for i in columns], chosen), SETTINGS.function_terms)
+    most = SETTINGS.blurred_function_terms if problem.noisy else SETTINGS.function_terms
+    terms = finite(some, _terms(problem, [int(i) for i in columns], chosen), most)
     values, beside = _table(terms, some), _table(base, some)
     rounded = SETTINGS.rounded * float(np.sqrt(np.mean(problem.y**2)))
     close = max(SETTINGS.close, 3 * problem.blur)
