@@ -86,6 +86,9 @@ class Settings:
     """The same for printed tables: laws with three digits measure below 1e-3, approximations from 1e-2."""
     pinned_under_noise: float = 0.05
     """The same under noise, where changes of curvature count among the free numbers."""
+    argument_known: float = 0.02
+    """Share of the argument of a function, under noise: standard deviation if it may bend. The error function is tanh
+    of an argument that is bent by 5 to 10 %."""
     fewest_levels: int = 5
     """Different values of an input that a claim reads: through four points go curves of many kinds."""
     spare_digits: float = 2.0
@@ -151,7 +154,7 @@ class Settings:
     blurred_proposals: int = 60
     """Formulas taken from each shape in all, likewise."""
     blurred_function_proposals: int = 200
-    """The same for a shape with functions, which is a search through each of them: 60 would nearly all be those of exp."""
+    """The same for a shape with functions, which is a search through each of them: 60 would be those of exp."""
     blurred_function_terms: int = 1000
     """Terms with functions among which sums are looked for, the likeliest: a quarter of those without noise."""
     blurred_descent_steps: int = 20

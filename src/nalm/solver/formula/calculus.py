@@ -151,6 +151,39 @@ def _exponent_moves(formula: Formula, X: Array, adjoint: Array, outermost: bool)
             return
 
 
+@dataclass(frozen=True, eq=False)
+class ArgumentBend:
+    """The argument u of a function `(n,)`, and what bending it to u + e u² and to u + e u³ does to the value."""
+
+    argument: Array
+    by_square: Array
+    by_cube: Array
+
+
+def argument_bends(formula: Formula, X: Array) -> list[ArgumentBend]:
+    """One for each function: a function that is nearly another one is that other one of a bent argument."""
+    with np.errstate(all="ignore"):
+        return list(_argument_bends(formula, X, np.ones(len(X))))
+
+
+def _argument_bends(formula: Formula, X: Array, adjoint: Array) -> Iterator[ArgumentBend]:
+    match formula:
+        case WeightedSum(terms):
+            for coefficient, term in terms:
+                yield from _argument_bends(term, X, adjoint * float(coefficient))
+        case PowerProduct(factors):
+            value = _value(formula, X)
+            for factor, exponent in factors:
+                yield from _argument_bends(factor, X, adjoint * value * (float(exponent) / _value(factor, X)))
+        case Applied(function, argument):
+            at = _value(argument, X)
+            slope = adjoint * slope_of(function, at)
+            yield ArgumentBend(at, slope * at**2, slope * at**3)
+            yield from _argument_bends(argument, X, slope)
+        case _:
+            return
+
+
 def _moves(formula: Formula, X: Array, raised: bool) -> tuple[Array, list[Array]]:
     match formula:
         case Input(index):

@@ -9,7 +9,15 @@ import numpy as np
 from nalm.solver.data.digits import half_units
 from nalm.solver.data.problem import Problem
 from nalm.solver.formula.algebra import Formula, inputs, real_constants, size
-from nalm.solver.formula.calculus import Array, coefficient_moves, evaluate, exponent_moves, freedoms, gradients
+from nalm.solver.formula.calculus import (
+    Array,
+    argument_bends,
+    coefficient_moves,
+    evaluate,
+    exponent_moves,
+    freedoms,
+    gradients,
+)
 from nalm.solver.settings import SETTINGS
 
 
@@ -26,6 +34,8 @@ def doubt(problem: Problem, formula: Formula) -> str:
         return "the data do not pin down the numbers in this formula: others predict differently elsewhere"
     if problem.noisy and not exponents_are_certain(problem, formula):
         return "the noise leaves room for other exponents"
+    if problem.noisy and not functions_are_certain(problem, formula):
+        return "the noise leaves room for other functions"
     return ""
 
 
@@ -67,6 +77,34 @@ def exponents_are_certain(problem: Problem, formula: Formula) -> bool:
         reach = SETTINGS.number_reach * float(spread)
         most = SETTINGS.exponent_chance if move.plain else SETTINGS.inner_exponent_chance
         if away > reach or 2 * reach * move.exponent.denominator**2 > most:
+            return False
+    return True
+
+
+def functions_are_certain(problem: Problem, formula: Formula) -> bool:
+    """Do the data know the argument of each function, if it may bend and every number is free?
+
+    Where they do not, functions that are alike (tanh and the error function, sin and its first terms) are not told
+    apart. What counts is the standard deviation of the bent argument as a share of it, at the median row.
+    """
+    bends = argument_bends(formula, problem.X)
+    if not bends:
+        return True
+    by_input = gradients(formula, problem.X)[1]
+    with np.errstate(all="ignore"):
+        moves = np.column_stack(
+            [*(m for b in bends for m in (b.by_square, b.by_cube)), freedoms(formula, problem.X)[1]]
+        )
+        design = np.nan_to_num(moves / problem.tolerance(by_input)[:, None], posinf=0.0, neginf=0.0)
+    length = np.linalg.norm(design, axis=0)
+    unit = design / np.where(length > 0, length, 1)
+    inverse = np.linalg.pinv(unit.T @ unit, rcond=1e-12, hermitian=True)
+    for k, bend in enumerate(bends):
+        if not np.all(length[2 * k : 2 * k + 2] > 0):
+            return False
+        shares = np.column_stack([bend.argument, bend.argument**2]) / length[2 * k : 2 * k + 2]
+        spread = np.einsum("na,ab,nb->n", shares, inverse[2 * k : 2 * k + 2, 2 * k : 2 * k + 2], shares)
+        if not np.median(np.sqrt(np.maximum(spread, 0))) < SETTINGS.argument_known:
             return False
     return True
 
