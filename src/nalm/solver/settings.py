@@ -189,6 +189,15 @@ class Settings:
     """Distance from a whole weight at which it is rounded at once, before refitting."""
 
     # Products of sums.
+    sums_close: float = 1e-3
+    """Relative error of a fit of factors without noise that is worth reading: it converges, or stays far above."""
+    spectral_start: float = 0.1
+    """Relative error within the span of the spectral directions, at which a start is good: then all inputs are freed."""
+    gauge_reach: float = 0.06
+    """Distance from whole numbers of all weights of a factor whose largest is 1, 2 or 3, for them to be whole: a
+    random weight is as near once in eight, two at once in 70, and the judge refuses what is wrong."""
+    whole_weight: float = 2e-4
+    """Distance at which one weight beside real ones is taken for whole: ten times what float32 leaves in a fit."""
     affine_columns: int = 20
     """Up to this many inputs the factors may also hold a constant: the cost grows with the cube."""
     largest_ratio: int = 100
@@ -271,6 +280,22 @@ class Settings:
     """Formulas taken from each arithmetic shape of a derived problem."""
 
     # Sums of power laws.
+    least_target: float = 1e-3
+    """Share of the median target that is added before logarithms, as a target of zero has none."""
+    start_spread: tuple[float, float] = (0.3, 3.0)
+    """Deviation of the exponents that descents start with, around the nearest power law: from near to far."""
+    start_anywhere: float = 1.5
+    """The same for every third start, around zero: the exponents of laws are mostly within -3 and 3."""
+    first_damping: float = 1e-2
+    """Share of the mean curvature, at first; a step that succeeds divides it by 5, one that fails multiplies it by 4."""
+    hopeless_damping: float = 1e6
+    """Damping at which steps are too short to matter; when all starts have reached it and gain nothing, they end."""
+    descent_gain: float = 1e-6
+    """Share of the error that a step must gain to count as one."""
+    arrived: float = 1e-3
+    """Share of the error that is worth a fit, at which the best start has nothing more to gain."""
+    longest_step: float = 1.0
+    """Of one exponent in one step: further, the slopes say nothing."""
     descents: int = 24
     """Starts, side by side: with 8, one of 11 laws of the Feynman lists is missed in two runs of four."""
     function_descents: int = 8

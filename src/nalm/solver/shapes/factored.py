@@ -30,7 +30,7 @@ def product_of_sums(problem: Problem, k: int = 2, starts: int = 8, affine: bool 
         if not target_power.usable(problem.y):
             continue
         fit = _Whitened(table, target_power.target(problem.y), target_power.weights(problem.y))
-        for weights in fit.solutions(k, starts, problem.seed, max(1e-3, 2 * problem.blur)):
+        for weights in fit.solutions(k, starts, problem.seed, max(SETTINGS.sums_close, 2 * problem.blur)):
             yield (target_power.formula(formula, problem.y) for formula in _read(weights, terms))
 
 
@@ -50,7 +50,7 @@ def _quotients(problem: Problem, affine: bool) -> Iterator[Formula]:
     if not np.isfinite(design).all():
         return
     singular, rows = np.linalg.svd(np.linalg.qr(design, mode="r"))[1:]
-    if singular[-1] > max(1e-3, 3 * problem.blur) * singular[-2]:
+    if singular[-1] > max(SETTINGS.sums_close, 3 * problem.blur) * singular[-2]:
         return
     above, below = (np.linalg.lstsq(triangle, part, rcond=None)[0] for part in np.split(rows[-1], 2))
     for top, bottom, scale in _gauged([above, below], exponents=(1, -1)):
@@ -161,7 +161,7 @@ class _Whitened:
             )
             if error < least:
                 best, least = factors @ basis.T, error
-            if least < 0.1:
+            if least < SETTINGS.spectral_start:
                 break
         return best
 
@@ -181,7 +181,8 @@ def _gauged(factors: list[Array], exponents: tuple[int, ...]) -> Iterator[tuple]
     if min(largest) == 0 or not np.all(np.isfinite(largest)):
         return
     units = [f / m for f, m in zip(factors, largest, strict=True)]
-    whole = [next((u * m for m in (1, 2, 3) if np.all(np.abs(u * m - np.round(u * m)) < 0.06)), None) for u in units]
+    reach = SETTINGS.gauge_reach
+    whole = [next((u * m for m in (1, 2, 3) if np.all(np.abs(u * m - np.round(u * m)) < reach)), None) for u in units]
     front = float(np.prod([m**e for m, e in zip(largest, exponents, strict=True)]))
     if all(w is not None for w in whole):
         steps = [float(np.max(np.abs(w))) for w in whole if w is not None]
@@ -201,7 +202,7 @@ def _assembled(
         chosen: list[tuple[Number, Formula]] = []
         for weight, term in zip(factor, terms, strict=True):
             whole = round(float(weight))
-            if abs(weight - whole) < 2e-4:
+            if abs(weight - whole) < SETTINGS.whole_weight:
                 chosen.append((Fraction(whole), term))
             else:
                 chosen.append((float(weight), term))

@@ -80,16 +80,16 @@ def _fitted(
 
 def _nearest(logs: Array, target: Array) -> Array:
     """The exponents of the one power law that is nearest."""
-    floor = 1e-3 * float(np.median(np.abs(target)))  # a target of zero has no logarithm
+    floor = SETTINGS.least_target * float(np.median(np.abs(target)))  # a target of zero has no logarithm
     line = np.column_stack([logs, np.ones(len(logs))])
     return np.asarray(np.linalg.lstsq(line, np.log(np.abs(target) + floor + 1e-300), rcond=None)[0][:-1])
 
 
 def _starts(nearest: Array, starts: int, count: int, rng: np.random.Generator) -> Array:
     """Exponents around the nearest power law, near and far, and every third anywhere: `(starts, terms, columns)`."""
-    spread = np.geomspace(0.3, 3, starts)[:, None, None]
+    spread = np.geomspace(*SETTINGS.start_spread, starts)[:, None, None]
     made = nearest + spread * rng.normal(size=(starts, count, len(nearest)))
-    made[::3] = 1.5 * rng.normal(size=made[::3].shape)
+    made[::3] = SETTINGS.start_anywhere * rng.normal(size=made[::3].shape)
     return np.asarray(made)
 
 
@@ -111,7 +111,7 @@ class _Descent:
             yield exponents[k]
 
     def _descended(self, close: float, steps: int) -> tuple[Array, Array]:
-        exponents, damping = self.exponents, np.full(len(self.exponents), 1e-2)
+        exponents, damping = self.exponents, np.full(len(self.exponents), SETTINGS.first_damping)
         height = float(np.linalg.norm(self.target))
         terms, weights, left = self._projected(exponents)
         errors = np.linalg.norm(left, axis=1) / height
@@ -123,9 +123,10 @@ class _Descent:
             damping = np.where(better, damping / 5, damping * 4)
             for now, new in ((exponents, tried), (terms, tried_terms), (weights, tried_weights), (left, tried_left)):
                 now[better] = new[better]
-            stalled = bool(np.all(~better | (tried_errors > (1 - 1e-6) * errors))) and bool(np.all(damping > 1e6))
+            gained = better & (tried_errors <= (1 - SETTINGS.descent_gain) * errors)
+            stalled = not np.any(gained) and bool(np.all(damping > SETTINGS.hopeless_damping))
             errors = np.where(better, tried_errors, errors)
-            if stalled or np.min(errors) < 1e-3 * close:
+            if stalled or np.min(errors) < SETTINGS.arrived * close:
                 break
         return exponents, errors
 
@@ -154,4 +155,4 @@ class _Descent:
             steps = np.linalg.solve(normal, (slopes.transpose(0, 2, 1) @ left[..., None]))[..., 0]
         except np.linalg.LinAlgError:
             return np.zeros_like(self.exponents)
-        return np.asarray(np.clip(steps, -1.0, 1.0).reshape(starts, count, -1))
+        return np.asarray(np.clip(steps, -SETTINGS.longest_step, SETTINGS.longest_step).reshape(starts, count, -1))

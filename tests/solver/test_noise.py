@@ -1,0 +1,118 @@
+"""Functions under noise: how they are proposed, when their numbers are made exact, and when nothing may be claimed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy import special
+
+from nalm.solver import Status, solve
+from nalm.solver.data.problem import Problem, checked
+from nalm.solver.formula.algebra import Applied, Formula, Input, WeightedSum, product
+from nalm.solver.formula.calculus import Array, argument_bends, evaluate
+from nalm.solver.formula.functions import Function
+from nalm.solver.shapes.functions.around import sharp
+from nalm.solver.shapes.functions.profile import beside_powers
+from nalm.solver.verdict.certainty import functions_are_certain
+from nalm.solver.verdict.learning import levels_off
+from nalm.solver.verdict.noise import loosened
+from nalm.solver.verdict.refine import refine, usual_together
+
+A, B = Input(0), Input(1)
+TORQUE = product([(A, 1), (Applied(Function.SIN, B), 1)])
+
+
+def noisy(formula: Formula, ranges: list[tuple[float, float]], share: float, rows: int = 300, seed: int = 0) -> Problem:
+    """Values of a formula with noise of a share of their deviation, which the problem is told."""
+    rng = np.random.default_rng(seed)
+    low, high = np.array(ranges).T
+    X: Array = rng.uniform(low, high, (rows, len(ranges)))
+    y = evaluate(formula, X)
+    size = share * float(np.std(y))
+    return replace(checked(X, y + size * rng.normal(size=rows)), additive=size)
+
+
+@pytest.mark.parametrize(("share", "expected"), [(0.0, False), (0.02, True), (0.2, True)])
+def test_a_regression_that_more_rows_do_not_help_is_a_sign_of_noise(share: float, expected: bool) -> None:
+    assert levels_off(noisy(TORQUE, [(1, 3), (0, 5)], share)) is expected
+
+
+def test_a_regression_that_has_learned_nothing_is_no_sign_of_noise() -> None:
+    x = np.random.default_rng(0).uniform(0, 10, (300, 1))
+    assert not levels_off(checked(x, np.sin(200 * x[:, 0])))
+
+
+def test_the_noise_is_bounded_from_above_and_not_by_much() -> None:
+    problem = noisy(TORQUE, [(1, 3), (0, 5)], 0.02)
+    assert 1.0 < loosened(replace(problem, additive=0.0)).additive / problem.additive < 2.5
+
+
+def test_the_logarithm_of_a_target_within_the_noise_says_nothing() -> None:
+    problem = Problem(np.ones((3, 1)), np.array([0.5, 1.5, -8.0]), additive=1.0)
+    np.testing.assert_allclose(problem.log_weights, [0.0, 0.6, 8 / 9])
+    np.testing.assert_array_equal(replace(problem, additive=0.0).log_weights, 1.0)
+
+
+def test_undoing_a_function_keeps_the_rows_whose_noise_it_enlarges_least() -> None:
+    y = np.array([-0.01, 0.02, 0.5, 1.0, 2.0, 3.0, 4.0, 5.0])
+    kept = sharp(Problem(np.arange(8.0)[:, None], y, additive=0.1), Function.EXP)
+    np.testing.assert_array_equal(kept.y, [2.0, 3.0, 4.0, 5.0])
+    assert kept.additive == pytest.approx(0.1 * (1 / 3 + 1 / 4) / 2)
+
+
+def test_an_exponential_beside_powers_is_proposed_where_most_targets_are_noise() -> None:
+    law = product(
+        [(A, 1), (Applied(Function.EXP, WeightedSum(((Fraction(-1), product([(B, 1), (Input(2), -1)])),))), 1)]
+    )
+    problem = noisy(law, [(1, 5), (1, 9), (1, 2)], 0.01)
+    proposed = [formula for group in beside_powers(problem, np.arange(3)) for formula in group]
+    refined = [refine(problem, formula, rounds=4)[0] for formula in proposed]
+    assert min(problem.relative_rms(formula) for formula in refined) < 0.02
+
+
+def test_numbers_that_trade_against_each_other_are_made_exact_together() -> None:
+    free = WeightedSum(((0.98, Applied(Function.ASIN, WeightedSum(((1.01, product([(A, 1), (B, -1)])),)))),))
+    law = Applied(Function.ASIN, product([(A, 1), (B, -1)]))
+    problem = noisy(law, [(1, 2), (2.1, 5)], 0.05, rows=600)
+    fitted, spread = refine(problem, free, rounds=4)
+    assert np.max(spread) > 0.0029  # alone, neither is known to be 1
+    assert usual_together(problem, fitted) == law
+
+
+def test_a_number_that_is_not_1_is_not_made_1_together_with_others() -> None:
+    law = WeightedSum(((1.1, Applied(Function.SIN, A)), (1.0, B)))
+    problem = noisy(law, [(0, 5), (1, 2)], 0.01, rows=600)
+    assert usual_together(problem, refine(problem, law, rounds=4)[0]) is None
+
+
+def test_bending_an_argument_is_the_derivative_by_its_square_and_cube() -> None:
+    X = np.random.default_rng(0).uniform(0.5, 2, (5, 2))
+    (bend,) = argument_bends(WeightedSum(((3.0, product([(A, 2), (Applied(Function.SIN, B), -1)])),)), X)
+    a, u = X.T
+    slope = -3 * a**2 * np.cos(u) / np.sin(u) ** 2
+    np.testing.assert_allclose(bend.by_square, slope * u**2)
+    np.testing.assert_allclose(bend.by_cube, slope * u**3)
+
+
+@pytest.mark.parametrize(("share", "expected"), [(0.001, True), (0.01, True), (0.1, False)])
+def test_large_noise_leaves_room_for_other_functions(share: float, expected: bool) -> None:
+    tanh = Applied(Function.TANH, WeightedSum(((1.2, A),)))
+    assert functions_are_certain(noisy(tanh, [(-3, 3)], share, rows=600), tanh) is expected
+
+
+def test_a_law_with_a_function_is_claimed_under_noise() -> None:
+    problem = noisy(TORQUE, [(1, 5), (0, 5)], 0.01, rows=400)
+    solution = solve(problem.X, problem.y, names=["F", "theta"])
+    assert solution.status is Status.EXACT
+    assert str(solution.expression) == "F*sin(theta)"
+    assert solution.evidence.additive == pytest.approx(problem.additive, rel=0.15)
+
+
+def test_the_error_function_under_noise_is_not_claimed_as_another() -> None:
+    rng = np.random.default_rng(1)
+    x = rng.uniform(-2, 2, (300, 1))
+    solution = solve(x, special.erf(x[:, 0]) + 0.05 * rng.normal(size=300))
+    assert solution.status not in (Status.EXACT, Status.REAL)
