@@ -258,14 +258,9 @@ def special_in_noise(rng: Rng, X: Array) -> Case:
     return _blurred(rng, X, case.truth)
 
 
-def network_in_noise(rng: Rng, X: Array) -> Case:
-    case = network(rng, X)
-    assert case.truth is not None
-    return _blurred(rng, X, case.truth)
-
-
-def process_in_noise(rng: Rng, X: Array) -> Case:
-    case = gaussian_process(rng, X)
+def smooth_in_noise(rng: Rng, X: Array) -> Case:
+    """A random network or a random smooth function, which no short formula is."""
+    case = (network if rng.random() < 0.5 else gaussian_process)(rng, X)
     assert case.truth is not None
     return _blurred(rng, X, case.truth)
 
@@ -369,7 +364,7 @@ FAMILIES: tuple[Callable[[Rng, Array], Case], ...] = (
     smooth, cancelling, special_function, near_law, real_numbers_in_noise, network, irrational_powers, many_constants,
     heteroscedastic_noise, additive_noise, few_levels, float16, correlated, gaussian_process, hidden_variable,
     outliers, input_noise, regimes, function_in_noise, nothing, replicated, printed, random_walk, heavy_tails,
-    special_in_noise, network_in_noise, process_in_noise, near_law_in_noise,
+    special_in_noise, near_law_in_noise, smooth_in_noise,
 )  # fmt: skip
 RESERVED = FAMILIES[2::3]
 

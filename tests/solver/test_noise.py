@@ -97,14 +97,24 @@ def test_bending_an_argument_is_the_derivative_by_its_square_and_cube() -> None:
     np.testing.assert_allclose(bend.by_cube, slope * u**3)
 
 
-@pytest.mark.parametrize(("share", "expected"), [(0.001, True), (0.01, True), (0.1, False)])
+@pytest.mark.parametrize(("share", "expected"), [(0.0005, True), (0.002, True), (0.02, False)])
 def test_large_noise_leaves_room_for_other_functions(share: float, expected: bool) -> None:
     tanh = Applied(Function.TANH, WeightedSum(((1.2, A),)))
     assert functions_are_certain(noisy(tanh, [(-3, 3)], share, rows=600), tanh) is expected
 
 
+def test_the_bessel_function_is_not_told_from_a_cosine_of_a_small_argument() -> None:
+    rng = np.random.default_rng(2)
+    x = rng.uniform(0, 1, (600, 1))
+    y = special.j0(x[:, 0])
+    cosine = Applied(Function.COS, WeightedSum(((0.705, A),)))
+    for share in (1e-3, 1e-2):
+        problem = replace(checked(x, y + share * np.std(y) * rng.normal(size=600)), additive=share * float(np.std(y)))
+        assert not functions_are_certain(problem, refine(problem, cosine)[0])
+
+
 def test_a_law_with_a_function_is_claimed_under_noise() -> None:
-    problem = noisy(TORQUE, [(1, 5), (0, 5)], 0.01, rows=400)
+    problem = noisy(TORQUE, [(1, 5), (0, 5)], 0.005, rows=400)
     solution = solve(problem.X, problem.y, names=["F", "theta"])
     assert solution.status is Status.EXACT
     assert str(solution.expression) == "F*sin(theta)"

@@ -86,9 +86,11 @@ class Settings:
     """The same for printed tables: laws with three digits measure below 1e-3, approximations from 1e-2."""
     pinned_under_noise: float = 0.05
     """The same under noise, where changes of curvature count among the free numbers."""
-    argument_known: float = 0.02
-    """Share of the argument of a function, under noise: standard deviation if it may bend. The error function is tanh
-    of an argument that is bent by 5 to 10 %."""
+    argument_known: float = 2e-3
+    """Share of the argument u of a function, for each u² of its mean square, under noise: standard deviation if it may
+    bend. The Bessel function J0 is the cosine of an argument that is bent by u²/96, five times as much."""
+    largest_square: float = 10.0
+    """Mean square from which on a larger argument makes functions no more different: then 2 % must be known."""
     fewest_levels: int = 5
     """Different values of an input that a claim reads: through four points go curves of many kinds."""
     spare_digits: float = 2.0
@@ -192,7 +194,7 @@ class Settings:
     sums_close: float = 1e-3
     """Relative error of a fit of factors without noise that is worth reading: it converges, or stays far above."""
     spectral_start: float = 0.1
-    """Relative error within the span of the spectral directions, at which a start is good: then all inputs are freed."""
+    """Relative error within the span of the spectral directions, at which a start is good and all inputs are freed."""
     gauge_reach: float = 0.06
     """Distance from whole numbers of all weights of a factor whose largest is 1, 2 or 3, for them to be whole: a
     random weight is as near once in eight, two at once in 70, and the judge refuses what is wrong."""
@@ -287,7 +289,7 @@ class Settings:
     start_anywhere: float = 1.5
     """The same for every third start, around zero: the exponents of laws are mostly within -3 and 3."""
     first_damping: float = 1e-2
-    """Share of the mean curvature, at first; a step that succeeds divides it by 5, one that fails multiplies it by 4."""
+    """Share of the mean curvature, at first; a step that succeeds divides it by 5, one that fails takes it times 4."""
     hopeless_damping: float = 1e6
     """Damping at which steps are too short to matter; when all starts have reached it and gain nothing, they end."""
     descent_gain: float = 1e-6

@@ -85,7 +85,8 @@ def functions_are_certain(problem: Problem, formula: Formula) -> bool:
     """Do the data know the argument of each function, if it may bend and every number is free?
 
     Where they do not, functions that are alike (tanh and the error function, sin and its first terms) are not told
-    apart. What counts is the standard deviation of the bent argument as a share of it, at the median row.
+    apart. What counts is the standard deviation of the bent argument as a share of it, at the median row. The smaller
+    the argument, the more functions are alike: those with the same first terms differ by its square.
     """
     bends = argument_bends(formula, problem.X)
     if not bends:
@@ -104,7 +105,8 @@ def functions_are_certain(problem: Problem, formula: Formula) -> bool:
             return False
         shares = np.column_stack([bend.argument, bend.argument**2]) / length[2 * k : 2 * k + 2]
         spread = np.einsum("na,ab,nb->n", shares, inverse[2 * k : 2 * k + 2, 2 * k : 2 * k + 2], shares)
-        if not np.median(np.sqrt(np.maximum(spread, 0))) < SETTINGS.argument_known:
+        square = min(float(np.mean(bend.argument**2)), SETTINGS.largest_square)
+        if not np.median(np.sqrt(np.maximum(spread, 0))) < SETTINGS.argument_known * square:
             return False
     return True
 

@@ -91,7 +91,8 @@ def usual_together(problem: Problem, formula: Formula) -> Formula | None:
     chosen = [k for k in range(len(values)) if abs(away[k]) < SETTINGS.usual_away]
     while len(chosen) > 1:
         others = [k for k in range(len(values)) if k not in chosen]
-        triangle = np.linalg.qr(design[:, [*others, *chosen]], mode="r")[len(others) :, len(others) :] / noise
+        whole = np.asarray(np.linalg.qr(design[:, [*others, *chosen]], mode="r"))
+        triangle = whole[len(others) :, len(others) :] / noise
         moved = triangle @ away[chosen]
         volume = np.abs(np.diag(triangle))
         if not np.all(volume > 0):
