@@ -17,6 +17,7 @@ from nalm.solver.formula.functions import Function
 from nalm.solver.shapes.functions.around import sharp
 from nalm.solver.shapes.functions.profile import beside_powers
 from nalm.solver.verdict.certainty import functions_are_certain
+from nalm.solver.verdict.judge import judge
 from nalm.solver.verdict.learning import levels_off
 from nalm.solver.verdict.noise import loosened
 from nalm.solver.verdict.refine import refine, usual_together
@@ -111,6 +112,17 @@ def test_the_bessel_function_is_not_told_from_a_cosine_of_a_small_argument() -> 
     for share in (1e-3, 1e-2):
         problem = replace(checked(x, y + share * np.std(y) * rng.normal(size=600)), additive=share * float(np.std(y)))
         assert not functions_are_certain(problem, refine(problem, cosine)[0])
+
+
+def test_a_law_without_its_smallest_term_is_not_claimed_under_noise() -> None:
+    rng = np.random.default_rng(3)
+    X = rng.uniform(1, 3, (800, 2))
+    law = X[:, 0] * X[:, 1]
+    problem = replace(checked(X, 0.998 * law + 0.001 * rng.normal(size=800)), additive=0.001)
+    product_of_both = WeightedSum(((0.998, product([(A, 1), (B, 1)])),))
+    assert judge(problem, product_of_both, "product").status is Status.AMBIGUOUS
+    further = replace(problem, y=problem.y + 0.1 * law)
+    assert judge(further, product_of_both, "product").status is Status.REAL
 
 
 def test_a_law_with_a_function_is_claimed_under_noise() -> None:

@@ -61,10 +61,15 @@ OTHERS: dict[str, Callable[[Table], Table]] = {
 
 @pytest.mark.parametrize(("bounds", "digits"), [((1.0, 1.2), 3), ((1.0, 3.0), 2), ((1.0, 3.0), 4)], ids=str)
 @pytest.mark.parametrize("name", OTHERS)
-def test_what_is_no_arithmetic_is_not_claimed(name: str, bounds: tuple[float, float], digits: int) -> None:
+def test_what_is_no_arithmetic_is_claimed_only_if_it_is_the_law(
+    name: str, bounds: tuple[float, float], digits: int
+) -> None:
     X = np.random.default_rng([digits, len(name)]).uniform(*bounds, (100, 3))
     solution = solve(decimals(X, digits), decimals(OTHERS[name](X.T), digits))
-    assert solution.status not in (Status.EXACT, Status.REAL)
+    if solution.status in (Status.EXACT, Status.REAL):
+        assert name in ("exponential", "sine", "bell")
+        within = 1e-9 if solution.exact else 1e-2
+        np.testing.assert_allclose(solution.predict(1.5 * X), OTHERS[name](1.5 * X.T), rtol=within)
 
 
 def test_whole_numbers_and_full_targets_are_not_printed() -> None:

@@ -18,7 +18,7 @@ from nalm.solver.formula.calculus import Array
 from nalm.solver.settings import SETTINGS
 from nalm.solver.verdict.candidate import Candidate, Fitted, Status, Verdict
 from nalm.solver.verdict.certainty import doubt
-from nalm.solver.verdict.refine import rational, refine, tidy, usual_together, with_exact_constants
+from nalm.solver.verdict.refine import USUAL, rational, refine, tidy, usual_together, with_exact_constants
 from nalm.solver.verdict.structure import structured
 
 
@@ -111,9 +111,25 @@ def _level(problem: Problem) -> float:
 def _claimed(problem: Problem, formula: Formula, shape: str, spread: Array | None = None) -> Verdict:
     """The claim that a formula which holds allows: exact or real, or only ambiguous if the data leave a doubt."""
     candidate = _measured(problem, formula, shape, spread)
-    if doubts := doubt(problem, formula):
+    doubts = doubt(problem, formula)
+    if not doubts and problem.noisy and any(map(nearly_usual, candidate.constants)):
+        doubts = "a fitted number is close to 1, 2 or 1/2 without being it: a small term may be missing"
+    if doubts:
         return Verdict(candidate, Status.AMBIGUOUS, (doubts,))
     return Verdict(candidate, Status.REAL if candidate.constants else Status.EXACT)
+
+
+def nearly_usual(constant: Fitted) -> bool:
+    """Is a number so close to 1, 2 or 1/2 that it is hardly by chance, and yet it is not it?
+
+    Under noise, a law without its smallest term has such a number.
+
+    >>> nearly_usual(Fitted(0.999, 0.0002)), nearly_usual(Fitted(0.999, 0.001)), nearly_usual(Fitted(0.9, 0.0002))
+    (True, False, False)
+    """
+    size = abs(constant.value)
+    away = min(abs(size - float(usual)) / float(usual) for usual in USUAL)
+    return SETTINGS.number_reach * constant.deviation < away * size and away < SETTINGS.usual_chance
 
 
 def _measured(problem: Problem, formula: Formula, shape: str, spread: Array | None) -> Candidate:

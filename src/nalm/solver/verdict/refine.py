@@ -23,6 +23,9 @@ from nalm.solver.formula.algebra import (
 from nalm.solver.formula.calculus import Array, gradients
 from nalm.solver.settings import SETTINGS
 
+USUAL = (Fraction(1), Fraction(2), Fraction(1, 2))
+"""Numbers that every second law holds, with either sign."""
+
 
 def refine(problem: Problem, formula: Formula, rounds: int = 3) -> tuple[Formula, Array]:
     """Gauss-Newton on the real constants with every row weighted by its tolerance, and their standard deviations.
@@ -109,7 +112,7 @@ def usual_together(problem: Problem, formula: Formula) -> Formula | None:
 
 
 def _nearest_usual(value: float) -> Fraction:
-    size = min((Fraction(1), Fraction(2), Fraction(1, 2)), key=lambda number: abs(abs(value) / float(number) - 1))
+    size = min(USUAL, key=lambda number: abs(abs(value) / float(number) - 1))
     return size if value > 0 else -size
 
 
@@ -124,7 +127,7 @@ def _vouched(values: list[float], spread: Array, nearest: list[Fraction | None])
 def _usual(value: float, deviation: float, chance: float) -> Fraction | None:
     """One of 1, 2, 1/2 and their negatives within reach, if that is no chance: reach as a share of the number."""
     reach = SETTINGS.number_reach * deviation
-    for size in (Fraction(1), Fraction(2), Fraction(1, 2)):
+    for size in USUAL:
         if abs(abs(value) - size) <= reach <= chance * size:
             return size if value > 0 else -size
     return None
