@@ -221,7 +221,8 @@ def networks() -> list[Row]:
     """Every network on fresh seeds, and its control by Adam in as many steps."""
     rows = []
     for case in cases():
-        row: Row = {"kind": case.kind, "case": case.name, "tuned": case.tuned} | train(case, SEEDS, by_rule=True)
+        row: Row = {"kind": case.kind, "case": case.name, "tuned": case.tuned, "seeds": f"{SEEDS[0]}-{SEEDS[-1]}"}
+        row |= train(case, SEEDS, by_rule=True)
         row["adam"] = train(case, SEEDS, by_rule=False)
         rows.append(row)
         print(row, flush=True)

@@ -109,13 +109,21 @@ def _networks(rows: list[Row]) -> str:
     """Cohorts of networks."""
     lines = [
         [
-            r["kind"] + ("" if r["tuned"] else " *"), r["case"], share([r], "exact"),
+            r["kind"] + ("" if r["tuned"] else " *"), r["case"], r.get("seeds", "400-407"), share([r], "exact"),
             f"{r['median_step']:g} / {r['last_step']}" if r["median_step"] else "-", r["median_loss"],
             share([r["adam"]], "exact"), r["adam"]["median_loss"],
         ]
         for r in rows
     ]  # fmt: skip
-    head = ["network", "target", "unit exact", "median / last step", "median deployed loss", "Adam, as many steps"]
+    head = [
+        "network",
+        "target",
+        "seeds",
+        "unit exact",
+        "median / last step",
+        "median deployed loss",
+        "Adam, as many steps",
+    ]
     return table([*head, "its median deployed loss"], lines)
 
 
@@ -130,8 +138,8 @@ def real() -> str:
         ratios = [_floored(r["rule"]) / _floored(r["adam_time"]) for r in own]
         slower = median(r["rule"]["seconds"] / r["adam"]["seconds"] for r in own)
         ratio = f"{geometric_mean(ratios):.2g} / {max(ratios):.2g}"
-        lines.append([case, f"{own[0]['rate']:g}", *cells, ratio, f"{slower:.1f}"])
-    head = ["network", "rate", "rule: exact, error", "Adam, equal steps", "Adam, equal time"]
+        lines.append([case, _seeds(own), f"{own[0]['rate']:g}", *cells, ratio, f"{slower:.1f}"])
+    head = ["network", "seeds", "rate", "rule: exact, error", "Adam, equal steps", "Adam, equal time"]
     return table([*head, "ratio of errors, mean / worst", "cost of a step"], lines)
 
 
@@ -144,11 +152,9 @@ def _floored(trained: Row) -> float:
     return max(float(trained["error"]), ROUNDING)
 
 
-def real_seeds() -> str:
-    """Which seeds the networks were trained with."""
-    seeds = sorted({row["seed"] for row in real_rows() if "rule" in row})
-    fewest = min(sum(r["case"] == c for r in real_rows() if "rule" in r) for c in {r["case"] for r in real_rows()})
-    return f"{seeds[0]} to {seeds[-1]}" + ("" if fewest == len(seeds) else f" (the last cases {fewest} of them)")
+def _seeds(rows: list[Row]) -> str:
+    seeds = [row["seed"] for row in rows]
+    return f"{min(seeds)}-{max(seeds)}"
 
 
 def _beyond(rows: list[Row]) -> str:
@@ -161,13 +167,26 @@ def _beyond(rows: list[Row]) -> str:
     return table(["item", "target", "solved (latest step)", "by range"], lines)
 
 
+def _gates(rows: list[Row]) -> str:
+    """Chains of gated layers, by formula, and all of a kind together."""
+    lines = []
+    for units in dict.fromkeys(r["units"] for r in rows):
+        own = [r for r in rows if r["units"] == units]
+        lines += [[units, r["formula"], of([r]), share([r["adam"]])] for r in own]
+        lines.append([units, f"**all {len(own)}**", of(own), share(r["adam"] for r in own)])
+    return table(["layers", "formula", "rule: solved (latest step)", "Adam, as many steps"], lines)
+
+
 def _cost(rows: list[Row]) -> str:
     """Time per step."""
     lines = [[r["case"], r["runs"], r["adam"], r["rule"], f"{r['rule'] / r['adam']:.1f}"] for r in rows]
     return table(["model", "runs in the cohort", "Adam, µs", "rule, µs", "ratio"], lines)
 
 
-SECTIONS = {"singles": _singles, "two_layer": _two_layer, "networks": _networks, "beyond": _beyond, "cost": _cost}
+SECTIONS = {
+    "singles": _singles, "two_layer": _two_layer, "networks": _networks,
+    "beyond": _beyond, "gates": _gates, "cost": _cost,
+}  # fmt: skip
 
 
 def part(name: str) -> str:

@@ -452,6 +452,15 @@ def test_further_passes_touch_no_buffers_and_draw_no_masks() -> None:
     assert torch.equal(model.norm.running_mean, control.norm.running_mean)  # type: ignore[arg-type]
 
 
+def test_further_passes_drop_what_the_first_one_dropped() -> None:
+    model, dropped = Regular(), []
+    optimiser = LocalGaussNewton(model)
+    model.drop.register_forward_hook(lambda _module, _inputs, output: dropped.append(output == 0))
+    go_on(optimiser, batches(lambda x: x[:, :1] * (x[:, 1:2] + x[:, 2:3]), 4), range(1))
+    assert len(dropped) > 1
+    assert all(torch.equal(mask, dropped[0]) for mask in dropped)
+
+
 # -- 10: cost --------------------------------------------------------------------------------------------------------
 
 

@@ -32,20 +32,26 @@ class Settings:
             on seeds 300 to 311: of 24 runs 22 end on the grid with 0.5, 24 with 0.8 and with 0.95.
         explains: share of what the free numbers explain that a grid point may give up to be approached. Chosen on gain
             and bias, an encoder and an MLP; 1 to 5 % are alike.
-        doubts: and the share from which on it is left again.
-        better: the free numbers leave less than this share of what the unit leaves: then the unit is moved to them.
+        doubts: and the share from which on it is left again: three times as much, so that it is not left at once.
+        better: the free numbers leave less than this share of what the unit leaves: then the unit is moved to them. The
+            tenth is about the standard error of a variance in 128 samples.
         glide: largest change of a number on its way to the grid per step, in units of the grid, so that neighbours can
             follow. Chosen with an encoder: jumps destroyed five of eight runs.
-        slow: share of the way to the free numbers per step.
-        follow: largest change of a number per step, in units of the grid.
-        rescale: share of a row's (logarithmic) distance to scale 1 that is removed per step.
-        worse: factor by which the loss may stay above what it was before the grid point was approached.
+        slow: share of the way to the free numbers per step, so that about three batches speak.
+        follow: largest change of a number per step, in units of the grid: twenty steps from one value to the next, in
+            which Adam's averages follow.
+        rescale: share of a row's (logarithmic) distance to scale 1 that is removed per step; as slow as `follow`.
+        worse: factor by which the loss may stay above what it was before the grid point was approached: more than its
+            running mean over twenty batches varies by chance.
 
     Stacks
-        pace: largest share of a joint step that is taken.
-        trust: largest relative change of the output that a joint step may predict.
-        balance: share of the imbalance between the rows of a product of sums that is removed per step.
-        attempt: steps without progress after which a stack without a grid point begins anew.
+        pace: largest share of a joint step that is taken. Half: each unit's step makes up for the same error, and two
+            units are the rule.
+        trust: largest relative change of the output that a joint step may predict; linear predictions reach no farther.
+        balance: share of the imbalance between the rows of a product of sums that is removed per step; far slower than
+            the steps that learn, so that it never leads.
+        attempt: steps without progress after which a stack without a grid point begins anew. A hundred: searches that
+            succeed do so after 50 to 400 steps in all and hardly ever pause for so long.
         enough: a loss below this share of the output's mean square is good enough to stay with: a relative error of
             1e-4, between the rounding of float32 and what a wrong grid point leaves.
 
