@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from statistics import median
+from statistics import median, stdev
+
+import pytest
 
 from nalm.bench.results import stats
-from nalm.bench.results.summary import summarise
+from nalm.bench.results.summary import mean_of, summarise
 from nalm.bench.studies import find_study
 
 
@@ -28,3 +30,10 @@ def test_records_are_counted_one_at_a_time_each_once_in_any_order() -> None:
     assert summarise(study, [{"id": "of another study", "solved": True}]) == []
     twice = replace(study, cells=(study.cells[0], replace(study.cells[0], row="the same again")))
     assert [entry.success for entry in summarise(twice, iter(records))] == [entries[0].success] * 2
+
+
+def test_a_measure_is_a_mean_with_one_standard_error_to_either_side() -> None:
+    found = mean_of([0.8, 0.9, 1.3])
+    error = stdev([0.8, 0.9, 1.3]) / 3**0.5
+    assert (found.estimate, found.low, found.high) == pytest.approx((1.0, 1.0 - error, 1.0 + error))
+    assert mean_of([0.5]) == stats.Interval(0.5, 0.5, 0.5)
