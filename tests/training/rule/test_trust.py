@@ -238,9 +238,10 @@ def test_a_stack_without_a_grid_point_ends_with_the_best_free_numbers() -> None:
     draw = batches(lambda x: 0.6 * first_times_second(x), 3, 1.0, 2.0)
     optimiser = train(net, draw, 400)
     assert deployed(net, draw) < 1e-6
-    held = deployed(net, draw)
-    go_on(optimiser, draw, range(400, 700))  # a good model is never thrown away
+    held, attempts = deployed(net, draw), optimiser.report().numbers()["layers.0/attempts"]
+    go_on(optimiser, draw, range(400, 700))  # a good model is never thrown away, and nothing better is sought
     assert deployed(net, draw) <= 2 * held + 1e-10
+    assert optimiser.report().numbers()["layers.0/attempts"] == attempts
 
 
 # -- 6: gains and biases ---------------------------------------------------------------------------------------------
