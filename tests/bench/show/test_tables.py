@@ -83,3 +83,9 @@ def test_markdown_keeps_hostile_names_in_their_cell() -> None:
     entry = replace(entries(study)[0], row="a|b<script>")
     head = markdown_tables(named, [entry]).splitlines()[2]
     assert head == "|  | a&#124;b&lt;script> |"
+
+
+def test_titles_promise_published_numbers_only_where_there_are_any() -> None:
+    study = find_study("single-module/mul")
+    assert "(published)" in shown(study, 80)
+    assert "(published)" not in shown(replace(study, published={}), 80)

@@ -59,9 +59,11 @@ class Panel(NamedTuple):
     method: str
 
 
+PUBLISHED = ", (published)"  # said in a title where a study has numbers to put in brackets
+
 PANELS = (
-    Panel("Success rate, (published)", _success, "95 % Wilson interval below each rate"),
-    Panel("Steps to solve, (published)", _steps, "mean over the solved runs"),
+    Panel(f"Success rate{PUBLISHED}", _success, "95 % Wilson interval below each rate"),
+    Panel(f"Steps to solve{PUBLISHED}", _steps, "mean over the solved runs"),
     Panel(
         "Sparsity error",
         _sparsity,
@@ -73,10 +75,13 @@ PANELS = (
 def panels(study: Study) -> list[Panel]:
     """The field's three, and one for each further measure of the study: a share in per cent."""
     further = [
-        Panel(f"{name.replace('_', ' ')}, %, (published)", partial(_measure, name), "mean ± standard error of all runs")
+        Panel(f"{name.replace('_', ' ')}, %{PUBLISHED}", partial(_measure, name), "mean ± standard error of all runs")
         for name in study.measured
     ]
-    return [*PANELS, *further]
+    every = [*PANELS, *further]
+    if study.published:
+        return every
+    return [panel._replace(title=panel.title.removesuffix(PUBLISHED)) for panel in every]
 
 
 def _grid(
