@@ -136,7 +136,7 @@ def test_a_scale_without_spread_is_refused() -> None:
 
 
 def test_a_perceptron_without_biases_keeps_none() -> None:
-    cells = [cell for cell in find_study("motivation/mlp").cells if cell.row == "MLP (4), no bias"]
+    cells = [cell for cell in find_study("motivation/mlp").cells if cell.row == "MLP (4) no bias"]
     (record,) = train([replace(cells[0], method=cells[0].method.scaled(50)).run(0)])
     weights = record["weights"]
     assert len(cells) == 4

@@ -15,6 +15,7 @@ from nalm.bench.tasks.logic import FUNCTIONS, RELATIONS, Boolean, Compare, Latti
 from nalm.core.recipe import Adam, Ramp, Recipe
 
 LOGIC = Recipe(Adam(1e-2), steps=6_000, penalties={"to_grid": Ramp(0.1, 3_000, 6_000)})
+LEARNED = Descent(LOGIC)
 REGISTER = Recipe(Adam(1e-2), steps=2_000)
 SELECTING = Recipe(Adam(1e-2), steps=6_000, penalties={"to_grid": Ramp(1.0, 2_000, 4_000)})
 CHOICE = Recipe(Adam(1e-2), steps=6_000, penalties={"to_grid": Ramp(0.1, 3_000, 6_000)})
@@ -57,6 +58,30 @@ BOOLEAN = tuple(
         ),
     )
     for inputs in (2, 8)
+)
+
+
+SIZES = Study(
+    name="logic/boolean-sizes",
+    title="Exclusive or of two among 2 to 8 truth values, by two rule layers with 1 to 8 rules between them",
+    reproduces=BOOLEAN[0].reproduces,
+    cells=tuple(
+        Cell(
+            f"{hidden} hidden",
+            f"{inputs} inputs",
+            rules(inputs, hidden),
+            Boolean(name="xor", inputs=inputs),
+            LEARNED,
+            EVERY,
+        )
+        for inputs in range(2, 9)
+        for hidden in range(1, 9)
+    ),
+    seeds=SEEDS,
+    notes=(
+        "Solved: every line of the truth table is right. One hidden rule cannot be enough: exclusive or needs two.",
+        BOOLEAN[0].notes[-1],
+    ),
 )
 
 
@@ -238,4 +263,4 @@ STARTS = (
     ),
 )
 
-STUDIES = (*BOOLEAN, *COMPARE, PIECEWISE, *STARTS)
+STUDIES = (*BOOLEAN, SIZES, *COMPARE, PIECEWISE, *STARTS)

@@ -26,7 +26,7 @@ NO_BIAS = {"weights": {"b": {"box": [0, 0], "start": [0, 0]}}}
 def without_biases(width: int) -> Model:
     """The same network with its biases held at zero."""
     hidden = Layer("Dense", 2, width, {"activation": "relu", **NO_BIAS})
-    return Model(f"MLP ({width}), no bias", (hidden, Layer("Linear", width, 1, NO_BIAS)))
+    return Model(f"MLP ({width}) no bias", (hidden, Layer("Linear", width, 1, NO_BIAS)))
 
 
 ROWS: tuple[tuple[Model, Recipe], ...] = (

@@ -45,7 +45,7 @@ def sharp(problem: Problem, function: Function) -> Problem:
     blurs = np.where(np.isfinite(target) & np.isfinite(blurs), blurs, np.inf)
     kept = np.sort(np.argsort(blurs, kind="stable")[: max(1, problem.rows // 2)])
     kept = kept[np.isfinite(blurs[kept])]
-    if len(kept) < problem.rows // 4:
+    if len(kept) < max(1, problem.rows // 4):
         return problem
     return replace(problem.of_rows(kept), noise=0.0, additive=float(np.median(blurs[kept])))
 
