@@ -60,6 +60,9 @@ class Settings:
     """The same for 1, 2, 1/2 and their negatives, which every second law holds, as a share of the number."""
     usual_together: float = 1e-2
     """The same where two or more coefficients are close to such a number at once."""
+    least_misfit: float = 0.3
+    """In tolerated errors: no data are taken for sharper, however well they fit. Errors spread evenly over one
+    tolerance have a deviation of 1/sqrt(12)."""
     usual_away: float = 0.25
     """Share of such a number by which a coefficient may be away to be asked whether it is one."""
     exponent_chance: float = 2e-2

@@ -118,7 +118,7 @@ def _freed(design: Array, misfit: Array) -> tuple[Array, Array]:
     inverse = np.linalg.pinv(unit.T @ unit, rcond=1e-12, hermitian=True)
     step = inverse @ (unit.T @ misfit)
     left = misfit - unit @ step
-    noise = max(0.3, float(np.sqrt(np.sum(left**2) / max(len(misfit) - design.shape[1], 1))))
+    noise = max(SETTINGS.least_misfit, float(np.sqrt(np.sum(left**2) / max(len(misfit) - design.shape[1], 1))))
     spread = noise * np.sqrt(np.maximum(np.diag(inverse), 0))
     return step / np.where(length > 0, length, 1), np.where(
         length > 0, spread / np.where(length > 0, length, 1), np.inf
@@ -174,7 +174,7 @@ def spread_elsewhere(problem: Problem, formula: Formula) -> float:
     if free.sum() > problem.rows:
         return math.inf
     size_of, directions = np.linalg.svd(design[:, free] / length[free], full_matrices=False)[1:]
-    noise = max(0.3, float(np.sqrt(np.mean(np.nan_to_num(errors) ** 2))))
+    noise = max(SETTINGS.least_misfit, float(np.sqrt(np.mean(np.nan_to_num(errors) ** 2))))
     moved = (far[:, free] / length[free]) @ directions.T / np.maximum(size_of, 1e-15)
     return noise * float(np.median(np.linalg.norm(moved, axis=1)))
 

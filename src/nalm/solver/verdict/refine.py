@@ -49,7 +49,7 @@ def refine(problem: Problem, formula: Formula, rounds: int = 3) -> tuple[Formula
         step, _, rank, _ = np.linalg.lstsq(unit, misfit[usable], rcond=None)
         left = misfit[usable] - unit @ step
         with np.errstate(all="ignore"):
-            scale = max(0.3, float(np.sqrt(np.mean(left**2))))
+            scale = max(SETTINGS.least_misfit, float(np.sqrt(np.mean(left**2))))
             spread = np.abs(values) * np.sqrt(np.maximum(np.diag(np.linalg.pinv(unit.T @ unit)), 0)) * scale / length
         step = step / length
         if rank < len(values):
@@ -89,7 +89,7 @@ def usual_together(problem: Problem, formula: Formula) -> Formula | None:
         design, misfit = by_constant * values * weight[:, None], (problem.y - now) * weight
     if not (np.isfinite(design).all() and np.isfinite(misfit).all()):
         return None
-    noise = max(0.3, float(np.sqrt(np.sum(misfit**2) / max(problem.rows - len(values), 1))))
+    noise = max(SETTINGS.least_misfit, float(np.sqrt(np.sum(misfit**2) / max(problem.rows - len(values), 1))))
     away = np.array([float(number) / value - 1 for number, value in zip(usual, values, strict=True)])
     chosen = [k for k in range(len(values)) if abs(away[k]) < SETTINGS.usual_away]
     while len(chosen) > 1:

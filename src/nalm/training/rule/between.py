@@ -30,9 +30,8 @@ from nalm.training.rule.state import State
 ALIKE = 0.5  # relative deviation of the curvature: 0 below a linear layer, 0.3 below BatchNorm, above 1 below an MLP
 RIGID_FLOOR = 1e-4  # share that correlations of float32 and of a gain still on its way leave
 CONFIRMED = 2  # looks in a row that speak for a grid point before it is approached: one batch may do so by chance
-CLEAR = (
-    0.2  # unexplained share up to which a batch of 128 knows it to 3 %, as `explains` asks: 2 r (1 - r^2) / sqrt(128)
-)
+# Unexplained share up to which a batch of 128 knows it to 3 %, as `explains` asks: 2 r (1 - r^2) / sqrt(128).
+CLEAR = 0.2
 SAMPLES = 128  # for a correlation of their own; smaller batches are averaged
 
 
@@ -58,7 +57,7 @@ class Shares(NamedTuple):
     goal: Tensor
 
 
-class Evidence(NamedTuple):
+class LookedAt(NamedTuple):
     """What one look says about each row; all `(*runs, out)`, but for the numbers.
 
     Attributes:
@@ -168,17 +167,17 @@ class Between:
             return
         held = torch.where(rows.owned.unsqueeze(-1), rows.held, self.ruled.read())
         view = View.of(self.ruled.form, feedback, held, intercept=True)
-        evidence = self._evidence(feedback, view, held, ok)
-        changed = self._decide(evidence, ok)
+        looked = self._looked_at(feedback, view, held, ok)
+        changed = self._decide(looked, ok)
         following = rows.owned & ~rows.gliding & ~rows.arrived
         if bool(following.any()) and self.ruled.unit.out_features > 1:
             rows.keep(ok, share=self._best_share(feedback))
         self.looks.looked(batch.step, bool(changed.any()))
         self.free.learn(self.ruled, view, ok, self.settings)
         through_zero = bool((feedback.x < 0).any() & (feedback.x > 0).any())
-        self._solve_line(feedback, evidence.rigid & (rows.arrived | (~evidence.known & through_zero)))
+        self._solve_line(feedback, looked.rigid & (rows.arrived | (~looked.known & through_zero)))
 
-    def _evidence(self, feedback: Feedback, view: View, held: Tensor, ok: Tensor) -> Evidence:
+    def _looked_at(self, feedback: Feedback, view: View, held: Tensor, ok: Tensor) -> LookedAt:
         """What a look says about what the rows hold, and about the grid point in question."""
         s, rows = self.settings, self.rows
         on_the_way = torch.where(rows.gliding.unsqueeze(-1), rows.goal, aim(held, self.ruled.grid))
@@ -192,9 +191,9 @@ class Between:
         best = torch.minimum(least, self._bendable(feedback, goal)) if bool(rigid.any()) else least
         far = rigid & (left.goal > s.decisive * best + RIGID_FLOOR)
         turned = self._turned(feedback, goal, rigid & known & (given_up < s.explains), left.goal)
-        return Evidence(held, goal, left, given_up, known, clear, rigid, far, turned)
+        return LookedAt(held, goal, left, given_up, known, clear, rigid, far, turned)
 
-    def _decide(self, e: Evidence, ok: Tensor) -> Tensor:
+    def _decide(self, e: LookedAt, ok: Tensor) -> Tensor:
         """Whose each row is from now on, and where it goes; which rows have changed in that `(*runs, out)`."""
         s, rows = self.settings, self.rows
         doubted = rows.arrived & (~e.known | e.far | (e.given_up > s.doubts))
