@@ -93,7 +93,7 @@ LADDERS = {
         "app",
     ],
     "nalm.core": [
-        "arguments notebook parity scalar start uniforms",
+        "arguments denormals notebook parity scalar start uniforms",
         "layout optimiser option",
         "expression recipe",
         "semantics weight",

@@ -124,3 +124,14 @@ def test_draws_without_samples_are_the_librarys_bits():
     for i, (name, shape) in enumerate(shapes.items()):
         expected = uniforms(torch.tensor(seeds), 5 + (i << 8), 13, shape).numpy()
         np.testing.assert_array_equal(state[name], expected)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize(("flush", "left"), [(True, 0.0), (False, np.float32(1e-38) / 2)])
+def test_denormals_are_kept_unless_they_are_to_be_flushed(flush, left, threads):
+    kernel = compile_step(
+        lambda state, *_: ({"v": state["v"] / 2}, {}), state={"v": (1,)}, consts={}, draws={}, clock=[], samples=128
+    )
+    state = {"v": np.full((40, 1), 1e-38, np.float32)}  # three tiles of up to sixteen runs
+    kernel.run(state, {}, np.arange(40), np.zeros((1, 0), np.float32), 0, threads=threads, flush=flush)
+    np.testing.assert_array_equal(state["v"], np.full((40, 1), left, np.float32))

@@ -49,7 +49,7 @@ class NativeBackend:
     ) -> None:
         """`count` steps from step `first`, in place; runs that are not alive stay as they are."""
         table = self.descent.clock(first, count)
-        self._step.run(state, consts, seeds, table, first, alive=alive, threads=self.threads)
+        self._step.run(state, consts, seeds, table, first, alive=alive, threads=self.threads, flush=True)
 
     def evaluate(
         self, part: Distribution, stream: int, parameters: Arrays, consts: Arrays, chosen: np.ndarray

@@ -15,6 +15,7 @@ from torch import Tensor
 from nalm.bench.run import Run
 from nalm.bench.vision.method import NetworkMethod
 from nalm.bench.vision.task import ImageTask, Measured
+from nalm.core.denormals import denormals_flushed
 from nalm.core.unit import Unit
 
 LARGEST_SHOWN = 16  # numbers of a weight that are kept with each record
@@ -124,16 +125,3 @@ def _own_randomness(device: str) -> Iterator[None]:
     """torch's generators are set at every step; outside they are left as they were."""
     with torch.random.fork_rng(devices=[] if device == "cpu" else [torch.device(device)]):
         yield
-
-
-@contextmanager
-def denormals_flushed() -> Iterator[None]:
-    """Numbers below 1e-38 count as zero on this thread. The softmax of a reader that is sure of itself makes gradients
-    of that size, which the processor treats apart: a step of mnist/division-small under the MLP cost 0.19 s after 190
-    steps, and costs 0.022 s without them."""
-    flushed_before = bool(torch.tensor(1e-40) * 1 == 0)
-    torch.set_flush_denormal(True)
-    try:
-        yield
-    finally:
-        torch.set_flush_denormal(flushed_before)
