@@ -134,7 +134,7 @@ def test_any_module_can_be_benchmarked(folder: Path) -> None:
         (("run", "single-module/mul", "--device", "toaster"), "--device toaster cannot be used here"),
         (("run", "single-module/mul", "--threads", "100000000"), "less than or equal to 1024"),
         (("run", "single-module/mul", "--seeds", "99999999999999999999"), "less than or equal to 10000"),
-        (("run", "single-module/mul", "--store", "runs.csv"), "named like a table"),
+        (("run", "single-module/mul", "--store", "runs.csv"), "has the name of a table"),
         (("run", "single-module/mul", "--unit", "nowhere.py:Unit"), "no file"),
         (("show", "single-module/mul", "--store", "nothing.db"), "does not exist"),
         (("compare", "single-module/mul", "--unit", "NMU"), "two units"),

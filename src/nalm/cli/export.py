@@ -7,11 +7,10 @@ from typing import Annotated
 
 import typer
 
-from nalm.cli.options import DEFAULT_STORE, TABLES
+from nalm.bench.results.writing import TABLES
+from nalm.cli.options import DEFAULT_STORE
 from nalm.cli.screen import out
 from nalm.cli.writing import Force, check_file, write_file
-
-ENDINGS = (*TABLES, ".parquet")
 
 
 def export(
@@ -23,7 +22,7 @@ def export(
     force: Force = False,
 ) -> None:
     """Write all finished runs of a store to a table."""
-    check_file(output, force, ENDINGS, [store])
+    check_file(output, force, TABLES, [store])
     from nalm.bench.results.store import Store
 
     count = 0
@@ -33,5 +32,5 @@ def export(
         count = kept.export(file, compact=compact)
 
     with Store(store, readonly=True) as kept:
-        write_file(output, write, force, ENDINGS, [store])
+        write_file(output, write, force, TABLES, [store])
     out.say(f"{count} runs written to {output}.")

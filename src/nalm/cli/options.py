@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
+from nalm.bench.results.writing import READABLE_TABLES
+
 if TYPE_CHECKING:
     from nalm.bench.results.summary import CellSummary
     from nalm.bench.study import Study
 
 DEFAULT_STORE = Path("runs.db")
-TABLES = (".csv", ".csv.gz")
 MOST_SEEDS = 10_000  # with nine ranges and seven units already 630,000 runs
 FIGURES = (".pdf", ".png", ".svg")
 
@@ -28,7 +29,7 @@ def kept_records(path: Path) -> list[dict[str, Any]]:
     """All finished runs of a store or a table."""
     from nalm.bench.results.store import Store
 
-    if path.name.endswith(TABLES):
+    if path.name.endswith(READABLE_TABLES):
         return _of_table(path)
     with Store(path, readonly=True) as store:
         return store.records()
@@ -38,7 +39,7 @@ def outcomes(path: Path, ids: Sequence[str]) -> Iterator[dict[str, Any]]:
     """What came out of the runs with these ids, from a store or a table, one at a time."""
     from nalm.bench.results.store import Store
 
-    if path.name.endswith(TABLES):
+    if path.name.endswith(READABLE_TABLES):
         wanted = set(ids)
         yield from (row for row in _of_table(path) if row["id"] in wanted)
     else:

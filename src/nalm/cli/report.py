@@ -43,10 +43,11 @@ def _with_curves(source: Path) -> list[dict[str, Any]]:
     """The finished runs of a store with their learning curves; a table holds none."""
     from nalm.bench.report.content import RUNS_WITH_CURVES
     from nalm.bench.results.store import Store
-    from nalm.cli.options import TABLES, kept_records
+    from nalm.bench.results.writing import READABLE_TABLES
+    from nalm.cli.options import kept_records
 
     records = kept_records(source)
-    if source.name.endswith(TABLES) or len(records) > RUNS_WITH_CURVES:
+    if source.name.endswith(READABLE_TABLES) or len(records) > RUNS_WITH_CURVES:
         return records
     with Store(source, readonly=True) as store:
         return [{**record, "curve": store.curve(record["id"])} for record in records]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nalm.cli.options import TABLES, Selection, takes_selection
+from nalm.cli.options import Selection, takes_selection
 from nalm.cli.progress import Bar, Stop
 from nalm.cli.screen import out, styled
 
@@ -45,8 +45,6 @@ def run(
 
     Stop it with Ctrl-C, or kill it: what is finished is kept, and the same command continues.
     """
-    if selection.store.name.endswith((*TABLES, ".parquet")):
-        raise ValueError(f"{selection.store} is named like a table; runs are kept in a store, such as runs.db")
     import torch
 
     from nalm.bench.engine.options import Options

@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from nalm.bench.results.schema import APPLICATION_ID, CHECKS, SCHEMA_VERSION, STORED, create, upgrade
+from nalm.bench.results.writing import TABLES
 
 PATIENCE = 60.0  # seconds a writer waits for the others
-TABLE_ENDINGS = (".csv", ".csv.gz", ".parquet")
 
 _REMEDIES = {
     "SQLITE_NOTADB": "is not a store; it was left as it is, choose another file",
@@ -45,7 +45,7 @@ def connect(path: Path, readonly: bool) -> sqlite3.Connection:
     """Open the file without changing it; one that is not there is made to be written, not to be read."""
     if path.is_dir():
         raise StoreError(f"the path {str(path)!r} is a folder; name a file in it, such as {path / 'runs.db'}")
-    if path.name.endswith(TABLE_ENDINGS) and not readonly:
+    if path.name.endswith(TABLES) and not readonly:
         raise StoreError(f"{path} has the name of a table; a store is a database, name it for example runs.db")
     if readonly and not path.exists():
         raise StoreError(f"{path} does not exist; check its name, or run a study to make it")

@@ -24,11 +24,11 @@ from nalm.bench.results import columns, files
 from nalm.bench.results.columns import COLUMNS, Curve, Record
 from nalm.bench.results.files import read_table as read_table
 from nalm.bench.results.files import write_table as write_table
-from nalm.bench.results.opening import TABLE_ENDINGS, check, connect, explained
 from nalm.bench.results.opening import StoreError as StoreError
+from nalm.bench.results.opening import check, connect, explained
 from nalm.bench.results.rows import SEVERAL, batches, conditions, decoded, encoded, in_columns, sound
 from nalm.bench.results.schema import CHECKS, CREATE, INSERT, STORED, Depth, intact, quoted, with_checks
-from nalm.bench.results.writing import OPEN, PathLike, check_target, identity
+from nalm.bench.results.writing import OPEN, TABLES, PathLike, check_target, identity
 from nalm.core.arguments import Index, checks_arguments
 from nalm.core.notebook import paragraph, table
 
@@ -204,7 +204,7 @@ class Store:
             force: replace a file that is there; never a store.
         """
         name = str(path)
-        if not name.endswith(TABLE_ENDINGS):
+        if not name.endswith(TABLES):
             raise StoreError(f"cannot export to {name}: the name must end in .csv, .csv.gz or .parquet")
         check_target(path, force=force, inputs=[self.path])
         depth = Depth.DESCRIPTION if compact else Depth.EXACT

@@ -15,6 +15,8 @@ OPEN: Counter[tuple[int, int]] = Counter()
 """Stores this process has open. Such a file must not be opened in another way: closing it again would release SQLite's
 locks on it, and another process might then remove the journal that we write to."""
 DATABASE = b"SQLite format 3\0"  # how every SQLite file begins
+READABLE_TABLES = (".csv", ".csv.gz")
+TABLES = (*READABLE_TABLES, ".parquet")  # which other programs read
 
 
 def identity(path: PathLike) -> tuple[int, int]:
