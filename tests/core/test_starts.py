@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import nalm
-from nalm.core.start import Fan
+from nalm.core.start import Fan, normal
 from nalm.units import baselines
 from nalm.units.nac import nac_bound
 from tests.units.by_hand import F64
@@ -179,3 +179,8 @@ def test_a_start_that_cannot_be_used_is_named(start: object) -> None:
     weights = {"W": replace(nalm.NMU.W, start=start)}  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=r"NMU\.W: its start .* cannot be used .* a function of a tensor of uniform"):
         nalm.NMU(3, 2, weights=weights)
+
+
+def test_the_least_uniform_number_is_the_middle_of_the_first_step() -> None:
+    values = normal(3.0, 2.0)(torch.tensor([0.0, 0.5], dtype=F64), Fan(1, 1))
+    torch.testing.assert_close(values, 3 + 2 * torch.special.ndtri(torch.tensor([2.0**-25, 0.5 + 2.0**-25], dtype=F64)))
