@@ -133,8 +133,11 @@ def tests_for(change: Change, seconds: dict[str, float], lines: dict[str, dict[s
     at_line = {test for line in change.lines for test in reached.get(str(line), [])}
     in_file = {test for tests in reached.values() for test in tests}
     groups = [at_line] if change.inside_function else [at_line, in_file - at_line, set(seconds) - in_file - at_line]
+    named = Path(change.file).stem
     left, kept = MOST_SECONDS, list[str]()
-    for test in (test for group in groups for test in sorted(group & set(seconds), key=seconds.__getitem__)):
+    for test in (
+        t for group in groups for t in sorted(group & set(seconds), key=lambda t: (named not in t, seconds[t]))
+    ):
         left -= seconds[test]
         if left > 0 or not kept:
             kept.append(test)
