@@ -82,6 +82,7 @@ def test_relations(sign: float, zero: float, shift: float, expected: object) -> 
     assert decision.outputs[0] == expected
     assert decision.outputs[1] == Not(expected)
     assert decision.disagreement(x) == 0
+    assert nalm.read_logic(register(0.01 * sign, 0.01 * zero, 0.01 * shift), ["a", "b"]).outputs[0] == expected
 
 
 def test_the_order_of_operands_and_redundant_pairs() -> None:

@@ -165,3 +165,17 @@ def test_weights_end_and_stay_where_the_papers_say() -> None:
     assert {name: w.grid for name, w in declared.items() if w.grid} == GRIDS
     assert {name: w.projection for name, w in declared.items() if w.projection} == PROJECTED
     assert {name: w.box for name, w in declared.items() if w.keep in ("both", "clamp")} == CLAMPED
+
+
+def test_weights_of_an_option_start_end_and_stay_where_the_papers_say() -> None:
+    unit = nalm.NMRU(2, 1, gate=True)
+    assert unit.value("g").tolist() == [0.5] * 4
+    gate = unit.weights["g"]
+    assert (gate.grid, gate.projection, gate.counts) == ((0, 1), (0, 1), False)
+    learned = catalogue()["ScaledNMU"](2, 1, learn=True)
+    assert {name: learned.value(name).tolist() for name in ("a_in", "b_in", "a_out", "b_out")} == {
+        "a_in": [1, 1],
+        "b_in": [0, 0],
+        "a_out": [1],
+        "b_out": [0],
+    }
