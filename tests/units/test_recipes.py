@@ -179,3 +179,25 @@ def test_weights_of_an_option_start_end_and_stay_where_the_papers_say() -> None:
         "a_out": [1],
         "b_out": [0],
     }
+
+
+REGISTER = {"scale": 1.0, "redundancy": 1}
+OPTIONS = {
+    **{unit: {"spread": 0.0} for unit in HILL},
+    **dict.fromkeys(("NSR", "NSRChoice", "RecurrentNSR", "NSRCount"), REGISTER),
+    **{unit: {"steps": 2} for unit in SELECTORS},
+    "Dense": {"activation": "tanh"},
+    "MLP": {"hidden": (100,), "activation": "relu"},
+    "NRU": {"scale": 1000.0},
+    "NMRU": {"sign": True, "gate": False},
+    "FormulaLayer": {"terms": 2, "factors": 3},
+    "NALU": {"shared": True},
+    "NLRL": {"block": "both"},
+    "ScaledNMU": {"before": (0, 1), "after": (0, 1), "learn": False},
+    "SNMU": {"noise": (1.0, 5.0)},
+}
+
+
+def test_options_are_by_default_what_the_papers_use() -> None:
+    found = {name: {key: option.default for key, option in unit.options.items()} for name, unit in catalogue().items()}
+    assert {name: options for name, options in found.items() if options} == OPTIONS
