@@ -225,7 +225,8 @@ class Cohort(Generic[M, P]):
         best = len(errors) - len(validation) + int(np.argmin(validation))
         chosen = {name: float(values[best]) for name, values in curve.items()}
         solved = bool(np.isfinite(validation).any() and chosen["test_error"] < threshold)
-        crossed = np.flatnonzero(curve["test_error"] < threshold)
+        # in float64 like `solved`: rounded to float32 the threshold may equal an error that is below it
+        crossed = np.flatnonzero(curve["test_error"].astype(np.float64) < threshold)
         return described(self.runs[index], engine) | {
             "solved": solved,
             "solved_at": int(curve["step"][crossed[0]]) if solved else None,
