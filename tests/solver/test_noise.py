@@ -21,6 +21,7 @@ from nalm.solver.verdict.judge import judge
 from nalm.solver.verdict.learning import levels_off
 from nalm.solver.verdict.noise import loosened
 from nalm.solver.verdict.refine import refine, usual_together
+from nalm.solver.verdict.structure import white
 
 A, B = Input(0), Input(1)
 TORQUE = product([(A, 1), (Applied(Function.SIN, B), 1)])
@@ -138,3 +139,27 @@ def test_the_error_function_under_noise_is_not_claimed_as_another() -> None:
     x = rng.uniform(-2, 2, (300, 1))
     solution = solve(x, special.erf(x[:, 0]) + 0.05 * rng.normal(size=300))
     assert solution.status not in (Status.EXACT, Status.REAL)
+
+
+@pytest.mark.parametrize("columns", [1, 4])
+def test_a_target_that_is_noise_is_not_searched_deeply(columns: int) -> None:
+    rng = np.random.default_rng(columns)
+    tried: list[str] = []
+    solve(rng.uniform(1, 2, (150, columns)), rng.normal(size=150), report=tried.append)
+    assert "wave" in tried
+    assert "formula with a function" not in tried
+
+
+@pytest.mark.parametrize("speed", [3.0, 30.0])
+def test_a_target_that_follows_an_input_is_not_taken_for_noise(speed: float) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0, 5, (300, 3))
+    assert not white(checked(X, np.sin(speed * X[:, 1]) + 0.3 * rng.normal(size=300)))
+    assert not white(checked(X[:20], rng.normal(size=20)))  # too few rows to say so
+
+
+def test_a_wave_that_turns_faster_than_the_rows_follow_is_still_found() -> None:
+    x = np.random.default_rng(0).uniform(0, 2, (200, 1))
+    y = np.sin(150 * x[:, 0])
+    assert white(checked(x, y))
+    assert solve(x, y).status in (Status.EXACT, Status.REAL)

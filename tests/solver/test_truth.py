@@ -101,7 +101,7 @@ def test_galileo_did_not_measure_thirty_three() -> None:
 def test_fitted_numbers_are_within_their_stated_errors() -> None:
     """Each law holds two numbers of no grid; five standard deviations are exceeded once in a million."""
     claimed = 0
-    for seed in range(6):
+    for seed in range(3):
         rng = np.random.default_rng(seed)
         X = rng.uniform(1, 5, (400, 2))
         p, q = rng.uniform(0.3, 3, 2)
@@ -114,7 +114,7 @@ def test_fitted_numbers_are_within_their_stated_errors() -> None:
             value, _, by_constant = gradients(solution.chosen.formula, far)
             stated = np.abs(by_constant) @ [constant.deviation for constant in solution.evidence.constants]
             assert np.all(np.abs(value - p * far[:, 0] * far[:, 1] - q * far[:, 1] ** 2) < 5 * stated)
-    assert claimed >= 4
+    assert claimed >= 2
 
 
 def test_degrees_are_written_within_their_error() -> None:

@@ -11,7 +11,7 @@ from nalm.solver.data.problem import Problem
 from nalm.solver.formula.algebra import Formula
 from nalm.solver.settings import SETTINGS
 from nalm.solver.shapes.approximation import approximations
-from nalm.solver.shapes.catalogue import BLURRED, SHAPES, proposals
+from nalm.solver.shapes.catalogue import BLURRED, SHAPES, WAVES, proposals
 from nalm.solver.shapes.shape import Cost, Effort, Groups, Scope, Shape
 from nalm.solver.verdict.candidate import Finding, Status, Verdict
 from nalm.solver.verdict.choice import best_of, refusal
@@ -19,6 +19,7 @@ from nalm.solver.verdict.judge import constant_target, judge, unclaimed
 from nalm.solver.verdict.learning import levels_off
 from nalm.solver.verdict.noise import loosened, under_noise
 from nalm.solver.verdict.print import PRINTED, as_printed, in_print
+from nalm.solver.verdict.structure import white
 
 Report = Callable[[str], None]
 
@@ -44,6 +45,7 @@ def searched(
     """Cheap shapes, then shallow and deep searches, each on exact data and then, if noise is not given, on blurred.
 
     The deep searches take seconds, so blurred data come first there if they are likely: nothing exact is found in them.
+    A target that passes for noise itself is searched for waves only, which may turn too fast to be seen otherwise.
     Everything that is judged before noise is thought of is put into `met` as well, for one who stops the search.
     """
     scope = Scope(problem, effort)
@@ -53,16 +55,17 @@ def searched(
         stage = max(costs)
         if not problem.columns or any(verdict.found for verdict in tried):
             break
+        among = (WAVES,) if stage is Cost.DEEP and white(problem) else SHAPES
         blurred_first = stage is Cost.DEEP and not noise_is_known and levels_off(problem)
         if blurred_first:
-            finding = _blurred(_concluded(problem, tried), effort, stage, report)
+            finding = _blurred(_concluded(problem, tried), effort, stage, among, report)
             if finding.verdict.status is not Status.NONE:
                 return finding
-        tried = tried + climb(scope, [shape for shape in SHAPES if shape.cost in costs], report, met)
+        tried = tried + climb(scope, [shape for shape in among if shape.cost in costs], report, met)
         finding = _concluded(problem, tried)
         thinks_of_noise = not noise_is_known and not blurred_first and (stage < effort.costs or stage is Cost.DEEP)
         if finding.verdict.status is Status.NONE and thinks_of_noise:
-            finding = _blurred(finding, effort, stage, report)
+            finding = _blurred(finding, effort, stage, among, report)
             if finding.verdict.found:
                 return finding
             doubtful = finding if finding.verdict.status is Status.AMBIGUOUS and stage > Cost.ITERATION else None
@@ -114,14 +117,15 @@ def _fallback(problem: Problem) -> Iterator[Verdict]:
     return (unclaimed(problem, formula, "approximation") for formula in approximations(problem))
 
 
-def _blurred(exact: Finding, effort: Effort, stage: Cost, report: Report) -> Finding:
+def _blurred(exact: Finding, effort: Effort, stage: Cost, among: Iterable[Shape], report: Report) -> Finding:
     """What explains the data within their printed digits, if they have few, or else under noise.
 
     Args:
         exact: what the search without noise has ended with.
         stage: the costliest shapes tried.
+        among: the shapes they are taken from.
     """
-    shapes = [s for s in SHAPES if s.blurred_cost is not None and s.blurred_cost <= stage]
+    shapes = [s for s in among if s.blurred_cost is not None and s.blurred_cost <= stage]
     reach = replace(BLURRED, functions=effort.functions)
     if stage < Cost.DEEP and (printed := as_printed(exact.problem)) is not None:
         report("printed digits")

@@ -132,6 +132,10 @@ class Settings:
     negligible_error: float = 1e-14
     """Relative. Smaller errors are those of float64 arithmetic and have structure of their own."""
 
+    white_level: float = 0.05
+    """Chance that a target of pure noise is taken for more by the F test, and searched deeply for nothing: the test is
+    made to see all it can, as a law that it does not see is lost."""
+
     # Whether noise is likely, which decides what is tried first.
     fewest_to_level: int = 60
     """Rows, below which half of them say nothing."""
@@ -249,6 +253,9 @@ class Settings:
     """Functions of small trees, for each view of the target, that are searched as if they were inputs."""
     telling_rows: int = 256
     """Rows that rank functions and scan scales; all rows judge."""
+    telling_chance: float = 1e-3
+    """Chance that any of the functions explains so much of a target that it has nothing to do with; above, none is
+    searched."""
     telling_ridge: float = 1e-9
     """Share of the trace added to the Gram matrix of a feature's multiples, which may be multiples of each other."""
     functions_in_product: int = 3

@@ -46,7 +46,7 @@ EFFORTS = {
 BLURRED = Effort(pair_starts=3, sum_columns=6, sum_width=30, form_columns=6, composite_columns=5)
 """Where data are blurred by noise or few digits: many formulas come close, so fewer of each shape are looked at."""
 
-DERIVED = Effort(sum_columns=7, tree_columns={4: 6}, tree_budget=100_000)
+DERIVED = Effort(sum_columns=7, composite_columns=6, tree_columns={4: 6}, tree_budget=100_000)
 """A problem seen through functions: one of many, so each is searched quickly."""
 
 ALONE = Effort(sum_terms=4)
@@ -184,6 +184,8 @@ POLYNOMIAL = Shape("polynomial", Cost.DEEP, _polynomials)
 RATIONAL = Shape("quotient of polynomials", Cost.DEEP, _rationals)
 WITH_FACTORS = Shape("product with factors", Cost.DEEP, _product_with_factors, blurred_cost=Cost.SHALLOW)
 
+WAVES = Shape("wave", Cost.DEEP, _waves, blurred_cost=Cost.DEEP)
+
 THROUGH_FUNCTIONS = (*CLOSED_FORMS, POLYNOMIAL, SUM_OF_PRODUCTS)
 """What a problem seen through a function is searched with first; there are dozens of such views, so all is cheap."""
 THROUGH_FUNCTIONS_MORE = (QUOTIENT_WITH_CONSTANTS, RATIONAL, SMALL_TREES, WITH_FACTORS)
@@ -203,7 +205,7 @@ SHAPES = (
     POLYNOMIAL,
     Shape("product with functions", Cost.DEEP, _product_with_functions, blurred_cost=Cost.DEEP),
     Shape("function beside powers", Cost.DEEP, _beside_powers, blurred_cost=Cost.DEEP),
-    Shape("wave", Cost.DEEP, _waves, blurred_cost=Cost.DEEP),
+    WAVES,
     Shape("sum with functions", Cost.DEEP, _sum_with_functions, blurred_cost=Cost.DEEP),
     Shape("power laws with a function", Cost.DEEP, _power_laws_with_function, blurred_cost=Cost.DEEP),
     RATIONAL,

@@ -8,14 +8,16 @@ table: at the scale of the data, where any function that is smooth between rows 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import chain, combinations_with_replacement, islice
 
 import numpy as np
 from scipy import spatial, special, stats
 
 from nalm.solver.data.problem import Problem
-from nalm.solver.formula.algebra import Formula, inputs, real_constants
+from nalm.solver.formula.algebra import Constant, Formula, inputs, real_constants
 from nalm.solver.formula.calculus import Array, Indices, evaluate
 from nalm.solver.settings import SETTINGS
 
@@ -40,6 +42,18 @@ def structured(problem: Problem, formula: Formula, level: float = SETTINGS.struc
     if _predictable(problem.X, np.stack(both, axis=1), strength, SETTINGS.kernel_widths if problem.noisy else (1.0,)):
         return True
     return problem.noisy and any(_neighbours_agree(problem, formula, e) for e in both)
+
+
+def white(problem: Problem) -> bool:
+    """Does the target itself pass for noise by the tests that errors must pass, on enough rows to see more?
+
+    Then there is nothing to explain. A wave that turns faster than the rows follow each other passes as well.
+    """
+    quadratic_terms = math.comb(problem.columns + 2, 2)
+    if problem.rows < max(SETTINGS.fewest_to_level, SETTINGS.rows_per_term * quadratic_terms):
+        return False
+    noise = replace(problem, noise=0.0, additive=float(np.std(problem.y)))
+    return not structured(noise, Constant(float(np.mean(problem.y))), SETTINGS.white_level)
 
 
 def _explained(basis: Array, errors: Array) -> float:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from itertools import product as every
 
 import numpy as np
+from scipy import stats
 
 from nalm.solver.data.problem import Problem
 from nalm.solver.formula.algebra import Formula, Input, inputs, product
@@ -50,7 +51,8 @@ def _roots(problem: Problem, read: frozenset[int]) -> list[Formula]:
 
 
 def _most_telling(problem: Problem, features: list[Formula]) -> list[Formula]:
-    """The features that, beside a quadratic in all inputs and times another, explain most of the target.
+    """The features that, beside a quadratic in all inputs and times another, explain most of the target, and more than
+    the best of as many would by chance.
 
     The target enters as it is and as its square, so that roots are seen as well.
     """
@@ -60,7 +62,7 @@ def _most_telling(problem: Problem, features: list[Formula]) -> list[Formula]:
     line = np.hstack([np.ones((len(z), 1)), z])
     i, j = np.triu_indices(z.shape[1])
     quadratic = np.hstack([line, z[:, i] * z[:, j]])
-    multiples = quadratic if len(z) >= 3 * quadratic.shape[1] else line
+    multiples = quadratic if len(z) >= 2 * SETTINGS.rows_per_term * quadratic.shape[1] else line
     if not features or len(z) < quadratic.shape[1] + multiples.shape[1] + 4:
         return features[: SETTINGS.telling_features]
     basis = np.linalg.qr(quadratic)[0]
@@ -78,6 +80,9 @@ def _most_telling(problem: Problem, features: list[Formula]) -> list[Formula]:
             explained = np.sum(along * np.linalg.solve(gram, along[..., None])[..., 0], axis=1)
         except np.linalg.LinAlgError:
             continue
+        spent, spare = multiples.shape[1], len(z) - quadratic.shape[1] - multiples.shape[1]
+        unexplained = np.maximum(float(rest @ rest) - explained, 1e-300)
+        chance = len(features) * stats.f.sf((explained / spent) / (unexplained / spare), spent, spare)
         ranked = np.argsort(-explained, kind="stable")[: SETTINGS.telling_features]
-        kept += [int(k) for k in ranked]
+        kept += [int(k) for k in ranked if chance[k] < SETTINGS.telling_chance]
     return [features[k] for k in dict.fromkeys(kept)]
