@@ -4,9 +4,12 @@ import numpy as np
 import pytest
 
 from nalm.solver import Status, solve
+from nalm.solver.data.problem import checked
 from nalm.solver.formula.algebra import ONE, Applied, Input, product, real_constants, total
 from nalm.solver.formula.bounds import defined_between
 from nalm.solver.formula.functions import Function
+from nalm.solver.formula.notation import show
+from nalm.solver.shapes.flexible import single_terms
 
 
 def wave(rows, seed):
@@ -107,3 +110,27 @@ def test_wide_tables_give_short_formulas():
     solution = solve(X, np.sin(2 * X[:, 7]), effort="quick", max_seconds=20)
     assert solution.chosen.complexity < 40
     assert "x7" in str(solution.expression)
+
+
+def test_digits_that_nobody_sees_are_not_worth_a_longer_formula():
+    X = np.random.default_rng(0).uniform(0, 6, (300, 1))
+    y = np.cos(X[:, 0]) * np.tanh(2 * X[:, 0] + 1)
+    solution = solve(X, y, effort="quick")
+    errors = np.array([entry["relative_error"] for entry in solution.candidates]) * np.sqrt(np.mean(y**2)) / np.std(y)
+    chosen = next(k for k, entry in enumerate(solution.candidates) if entry["chosen"])
+    assert chosen < len(errors) - 1  # longer ones are still closer, and may be asked for
+    assert errors[chosen] ** 2 <= errors[-1] ** 2 + 1.0001e-4
+    assert all(error**2 > errors[-1] ** 2 + 1e-4 for error in errors[:chosen])
+
+
+def test_a_refusal_writes_its_line_in_numbers_of_few_digits():
+    rng = np.random.default_rng(0)
+    solution = solve(rng.uniform(1, 2, (60, 3)), rng.normal(size=60), effort="quick")
+    assert solution.status is Status.NONE
+    assert len(str(solution.expression)) < 50
+
+
+def test_middles_of_columns_are_whole_where_they_can_be():
+    problem = checked(np.random.default_rng(0).uniform(0, 6, (100, 1)), np.arange(100.0))
+    middle = next(f for f in single_terms(problem, [0]).formulas if "- 3" in show(f))
+    assert show(middle) == "(x0 - 3)**2"

@@ -114,7 +114,9 @@ class Expression:
         return float(np.abs(model - self.numpy()(inputs)).max(initial=0.0))
 
     def __str__(self) -> str:
-        return ", ".join(str(output) for output in self.outputs)
+        from sympy import sstr
+
+        return ", ".join(sstr(output, full_prec=False) for output in self.outputs)  # 0.4, not 0.400000000000000
 
     def _repr_latex_(self) -> str:
         return f"$\\displaystyle {self.latex()}$"

@@ -409,6 +409,10 @@ class Settings:
     of ten columns of the diabetes table (R^2 0.385 on unseen rows, linear regression 0.438)."""
     knee_share: float = 0.01
     """Share of the squared error by which it may be worse in any case: what nobody would notice."""
+    knee_accuracy: float = 0.01
+    """Deviations of the target by which predictions may be worse in any case: a hundredth is the width of a line in a
+    figure. Smooth functions without noise are approached ever closer by ever longer sums (twenty powers of one input
+    for a random network), and by the rules above the longest was chosen."""
     least_explained: float = 0.02
     """Share of the variance of held-out rows; below, no approximation is offered."""
 

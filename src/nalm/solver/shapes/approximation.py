@@ -1,20 +1,54 @@
-"""What is left to predict with when nothing else fits: the mean and the straight line."""
+"""What is left to predict with when nothing else fits: the mean and the straight line, in numbers of few digits."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from nalm.solver.data.problem import Problem
 from nalm.solver.formula.algebra import ONE, Constant, Formula, Input, total
+from nalm.solver.formula.calculus import Array, evaluate
 from nalm.solver.shapes.linear import least_squares
 
 
 def approximations(problem: Problem) -> Iterator[Formula]:
     """The mean, and the line with the least squared error."""
-    yield Constant(float(np.mean(problem.y)))
-    line = least_squares(np.column_stack([problem.X, np.ones(problem.rows)]), problem.y)
-    if np.all(np.isfinite(line)):
-        features: list[Formula] = [*(Input(i) for i in range(problem.columns)), ONE]
-        yield total((float(w), f) for w, f in zip(line, features, strict=True))
+    mean, deviation = float(np.mean(problem.y)), float(np.std(problem.y))
+    yield Constant(rounded(mean, deviation / np.sqrt(problem.rows)))
+    columns = [Input(i) for i in range(problem.columns) if np.any(problem.X[:, i])]
+    line = fitted_sum(problem, columns, np.ones(problem.rows))
+    if np.all(np.isfinite(evaluate(line, problem.X))):
+        yield line
+
+
+def fitted_sum(problem: Problem, terms: Sequence[Formula], weights: Array) -> Formula:
+    """The sum of the terms with fitted weights, each rounded to its own accuracy before the others are fitted again."""
+    features = [*terms, ONE]
+    root = np.sqrt(weights / np.sum(weights))
+    design = np.stack([evaluate(feature, problem.X) for feature in features], axis=1) * root[:, None]
+    left = problem.y * root
+    fitted = least_squares(design, left)
+    scale = np.linalg.norm(design, axis=0)
+    inverse = np.linalg.pinv((design / scale).T @ (design / scale))
+    rows = 1 / float(np.sum((root**2) ** 2))
+    noise = float(np.linalg.norm(left - design @ fitted)) / np.sqrt(max(rows - len(features), 1.0))
+    deviations = noise * np.sqrt(np.maximum(np.diag(inverse), 0.0)) / scale
+    numbers: list[float] = []
+    for k in range(len(features)):
+        free = least_squares(design[:, k:], left)
+        numbers.append(rounded(float(free[0]), float(deviations[k])))
+        left = left - design[:, k] * numbers[-1]
+    return total((number, feature) for number, feature in zip(numbers, features, strict=True))
+
+
+def rounded(value: float, deviation: float) -> float:
+    """The number with one digit more than its standard deviation lets one know.
+
+    >>> rounded(3.14159, 0.02), rounded(1234.5, 30.0), rounded(0.0012, 0.5)
+    (3.142, 1234.0, 0.0)
+    """
+    if not 0 < deviation < np.inf:
+        return value
+    decimals = 1 - int(np.floor(np.log10(deviation)))
+    return float(round(value, decimals)) if abs(decimals) < 300 else value

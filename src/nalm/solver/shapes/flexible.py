@@ -193,7 +193,8 @@ def _invertible(x: Array) -> bool:
 
 
 def _about_middle(i: int, x: Array) -> Formula:
-    """The column less its middle, a number of few digits; the column itself if its middle is 0."""
+    """The column less its middle, a number of few digits (a whole one where it can be); the column if that is 0."""
     unit = 10.0 ** np.floor(np.log10(np.std(x) or 1.0))
     middle = float(f"{np.round(np.mean(x) / unit) * unit:.12g}")
-    return total([(Fraction(1), Input(i)), (-middle, ONE)]) if middle else Input(i)
+    number = Fraction(int(middle)) if middle.is_integer() else middle
+    return total([(Fraction(1), Input(i)), (-number, ONE)]) if middle else Input(i)

@@ -1,7 +1,8 @@
 """When there is no law: formulas from short to long, each with its error on rows it was not fitted to.
 
 The front holds only formulas that no shorter one beats, none with a pole between the smallest and the largest values of
-the columns. The shortest that held-out rows cannot tell from the best is chosen.
+the columns. The shortest is chosen that held-out rows cannot tell from the best, or that nobody could in a figure: what
+is offered here is no law, so it is there to be read and to predict, and digits that nobody sees cost terms to read.
 """
 
 from __future__ import annotations
@@ -14,12 +15,12 @@ import numpy as np
 
 from nalm.solver.clock import OutOfTime, time_limit
 from nalm.solver.data.problem import Problem
-from nalm.solver.formula.algebra import ONE, Formula, inputs, real_constants, size, total, with_constants
+from nalm.solver.formula.algebra import Formula, inputs, real_constants, size, with_constants
 from nalm.solver.formula.bounds import defined_between
 from nalm.solver.formula.calculus import Array, evaluate, gradients
 from nalm.solver.settings import SETTINGS
+from nalm.solver.shapes.approximation import fitted_sum, rounded
 from nalm.solver.shapes.flexible import Terms, linear_terms, paired_terms, saturating_terms, single_terms, sparse_sums
-from nalm.solver.shapes.linear import least_squares
 from nalm.solver.shapes.screen import by_importance
 from nalm.solver.verdict.candidate import Candidate, Finding, Fitted, Status, Verdict
 
@@ -57,7 +58,7 @@ def approximated(finding: Finding, weights: Array, seconds: float | None = None)
 def _on_front(finding: Finding, entries: Sequence[FrontEntry], weights: Array) -> Finding:
     problem = finding.problem
     front = _undominated(entries, weights)
-    chosen = _knee(front, weights)
+    chosen = _knee(front, weights, problem.y)
     # Which rows are held out together may make the mean look worse than it is, and noise a law beside it.
     mean = np.average(problem.y, weights=weights)
     spread = float(np.average((problem.y - mean) ** 2, weights=weights)) * _optimism(problem.rows, 1)
@@ -97,7 +98,7 @@ def _held_out(problem: Problem, weights: Array, terms: Terms, columns: Sequence[
             values = sparse_sums(problem, np.where(out, 0.0, weights), terms, columns, longest).values
             squares[: len(values), out] = (values[:, out] - problem.y[out]) ** 2
     return [
-        FrontEntry(_fitted(problem, chosen, weights), "sparse sum", errors)
+        FrontEntry(fitted_sum(problem, chosen, weights), "sparse sum", errors)
         for chosen, errors in zip(whole.terms, squares, strict=False)
         if np.all(np.isfinite(errors))
     ]
@@ -133,7 +134,7 @@ def _shortened(problem: Problem, entry: FrontEntry) -> FrontEntry:
     values = real_constants(entry.formula)
     if not values or not np.all(np.isfinite(entry.squares)):
         return entry
-    numbers = [_rounded(value, spread) for value, spread in zip(values, _deviations(problem, entry), strict=True)]
+    numbers = [rounded(value, spread) for value, spread in zip(values, _deviations(problem, entry), strict=True)]
     short = _in_sample(problem, with_constants(entry.formula, numbers), entry.shape)
     return short if np.mean(short.squares) <= (1 + SETTINGS.knee_share) * np.mean(entry.squares) else entry
 
@@ -150,50 +151,20 @@ def _undominated(entries: Iterable[FrontEntry], weights: Array) -> list[FrontEnt
     return front
 
 
-def _knee(front: Sequence[FrontEntry], weights: Array) -> FrontEntry:
-    """The shortest whose error exceeds the least by little: a share of it, or of the uncertainty of the difference."""
+def _knee(front: Sequence[FrontEntry], weights: Array, y: Array) -> FrontEntry:
+    """The shortest whose squared error exceeds the least by little: a share of it, of the uncertainty of the
+    difference, or of the variance of the target `y`."""
     best = front[-1]
     share = weights / np.sum(weights)
     rows = 1 / float(np.sum(share**2))
+    unseen = SETTINGS.knee_accuracy**2 * float(share @ (y - share @ y) ** 2)
     for entry in front:
         worse = entry.squares - best.squares
         mean = float(share @ worse)
         uncertainty = np.sqrt(float(share @ (worse - mean) ** 2) / rows)
-        if mean <= max(SETTINGS.knee * uncertainty, SETTINGS.knee_share * float(share @ best.squares)):
+        if mean <= max(SETTINGS.knee * uncertainty, SETTINGS.knee_share * float(share @ best.squares), unseen):
             return entry
     return best
-
-
-def _fitted(problem: Problem, terms: Sequence[Formula], weights: Array) -> Formula:
-    """The sum of the terms with fitted weights, each rounded to its own accuracy before the others are fitted again."""
-    features = [*terms, ONE]
-    root = np.sqrt(weights / np.sum(weights))
-    design = np.stack([evaluate(feature, problem.X) for feature in features], axis=1) * root[:, None]
-    left = problem.y * root
-    fitted = least_squares(design, left)
-    scale = np.linalg.norm(design, axis=0)
-    inverse = np.linalg.pinv((design / scale).T @ (design / scale))
-    rows = 1 / float(np.sum((root**2) ** 2))
-    noise = float(np.linalg.norm(left - design @ fitted)) / np.sqrt(max(rows - len(features), 1.0))
-    deviations = noise * np.sqrt(np.maximum(np.diag(inverse), 0.0)) / scale
-    numbers: list[float] = []
-    for k in range(len(features)):
-        free = least_squares(design[:, k:], left)
-        numbers.append(_rounded(float(free[0]), float(deviations[k])))
-        left = left - design[:, k] * numbers[-1]
-    return total((number, feature) for number, feature in zip(numbers, features, strict=True))
-
-
-def _rounded(value: float, deviation: float) -> float:
-    """The number with one digit more than its standard deviation lets one know.
-
-    >>> _rounded(3.14159, 0.02), _rounded(1234.5, 30.0), _rounded(0.0012, 0.5)
-    (3.142, 1234.0, 0.0)
-    """
-    if not 0 < deviation < np.inf:
-        return value
-    decimals = 1 - int(np.floor(np.log10(deviation)))
-    return float(round(value, decimals)) if abs(decimals) < 300 else value
 
 
 def _verdict(problem: Problem, entry: FrontEntry, weights: Array) -> Verdict:
