@@ -18,11 +18,7 @@ PAPER = "Mistry et al. 2022 (division)"
 
 def study(name: str, title: str, reproduces: str, rows: list[Row], inputs: int, *notes: str) -> Study:
     """A grid of variants and the nine ranges."""
-    cells = cells_over(rows, tasks(inputs))
-    if inputs == 2:
-        return Study(f"division/{name}", title, reproduces, cells, notes=notes)
-    fewer = "Fewer seeds than the published 25."
-    return Study(f"division/{name}", title, reproduces, cells, seeds=10, notes=(*notes, fewer))
+    return Study(f"division/{name}", title, reproduces, cells_over(rows, tasks(inputs)), notes=notes)
 
 
 def rated(unit: str, inputs: int, rates: tuple[float, ...]) -> list[Row]:
