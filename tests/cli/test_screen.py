@@ -12,9 +12,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import typer
 
+from nalm.bench.results.opening import StoreError
 from nalm.bench.studies import studies
-from nalm.cli import screen
+from nalm.cli import app, screen
 from nalm.cli.list import _runs as runs_of
 from nalm.cli.options import Selection
 from nalm.cli.options import _ranges as split_ranges
@@ -108,3 +110,43 @@ def test_a_study_is_listed_with_its_distinct_runs() -> None:
 @pytest.mark.parametrize(("option", "most"), [("--seeds", 10_000), ("--threads", 1_024), ("--batch", 10**6)])
 def test_more_than_any_machine_can_do_is_refused(option: str, most: int) -> None:
     assert f"less than or equal to {most}" in fails("run", "single-module/mul", option, most + 1)
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "sentence"),
+    [
+        (ValueError("mend me"), 2, "mend me"),
+        (ValueError(), 2, "ValueError, without a further word"),
+        (StoreError("a store"), 2, "a store"),
+        (typer.Abort(), 130, "Stopped."),
+        (ZeroDivisionError("ours"), 1, "unexpected ZeroDivisionError: ours. This is a fault in nalm"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_an_error_ends_in_a_code_and_a_sentence(error: Exception, code: int, sentence: str) -> None:
+    found, said = app._explained(error)
+    assert found == code
+    assert said.startswith(sentence)
+
+
+@pytest.mark.parametrize(("raised", "code"), [(KeyboardInterrupt, 130), (ValueError, 2), (ZeroDivisionError, 1)])
+def test_what_a_command_raises_decides_how_the_program_ends(
+    raised: type[BaseException], code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def main(*_: object, **__: object) -> None:
+        raise raised("word")
+
+    monkeypatch.setattr(app, "_command", lambda: SimpleNamespace(main=main))
+    assert app.command_line(["list", "--json"]) == code
+    said = capsys.readouterr().out
+    assert ("word" in json.loads(said)["error"]) if code < 130 else not said
+
+
+def test_a_selection_changes_the_study_in_every_way_it_can() -> None:
+    study = Selection("single-module/mul", unit=["NMU"], range=["U[1,2)"], retire=True, seeds=7, steps=99).chosen()
+    assert (study.rows, study.columns, study.seeds) == (["NMU"], ["U[1,2)"], 7)
+    assert all(run.retire and run.method.steps == 99 for _, run in study.runs())
+    plain = Selection("single-module/mul", unit=["NMU"], range=["U[1,2)"]).chosen()
+    assert not any(run.retire for _, run in plain.runs())
+    quick = Selection("single-module/mul", unit=["NMU"], range=["U[1,2)"], quick=True).chosen()
+    assert (quick.seeds, {run.method.steps for _, run in quick.runs()}) == (5, {5_000})

@@ -43,6 +43,7 @@ def test_many_weights_are_told_by_their_number_and_a_formula_is_read() -> None:
     found = content._learned(cell, {"W": [[1.0004, 0.9996]]})
     assert found["weights"] == {"W": [1.0, 0.9996]}
     assert found["expression"] == "x0*x1"
+    assert content._learned(cell, {"W": [[1.0, 0.9375]]})["expression"] == "x0*(0.9375*x1 + 0.0625)"
     assert content._learned(cell, {"W": [0.5] * 64})["weights"] == {"W": [0.5] * 64}
     assert content._learned(cell, {"W": [0.5] * 65})["weights"] == {"W": "65 weights"}
     assert content._learned(cell, {"W": [0.5] * 65})["expression"] is None
