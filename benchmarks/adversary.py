@@ -475,8 +475,28 @@ def measured(family: Callable[[Rng, Array], Case], numbers: range, options: argp
 def rows_of(options: argparse.Namespace) -> Iterator[dict[str, object]]:
     families = chosen_families(options.families)
     each = -(-options.count // len(families))
+    done = stored() if options.write else set()
     for family in families:
-        yield measured(family, range(options.first, options.first + each), options)
+        if (str(options.seed), options.effort, name_of(family)) not in done:
+            yield measured(family, range(options.first, options.first + each), options)
+
+
+def stored() -> set[tuple[str, str, str]]:
+    """Seed, effort and family of the rows that the results hold."""
+    if not RESULTS.exists():
+        return set()
+    with RESULTS.open(newline="") as stream:
+        return {(row["seed"], row["effort"], row["family"]) for row in csv.DictReader(stream)}
+
+
+def keep(row: dict[str, object]) -> None:
+    """Adds a row to the results as soon as it is there, so that a run can be stopped and resumed."""
+    fresh = not RESULTS.exists()
+    with RESULTS.open("a", newline="") as stream:
+        writer = csv.DictWriter(stream, FIELDS, lineterminator="\n")
+        if fresh:
+            writer.writeheader()
+        writer.writerow(row)
 
 
 def main() -> None:
@@ -487,7 +507,7 @@ def main() -> None:
     parser.add_argument("--families", default="all", help="all, open, reserved, or one family by name")
     parser.add_argument("--effort", default="normal", choices=["quick", "normal", "high"])
     parser.add_argument("--limit", type=float, default=30.0, help="seconds of the processor for one case")
-    parser.add_argument("--write", action="store_true", help=f"add the rows to {RESULTS.name}")
+    parser.add_argument("--write", action="store_true", help=f"add rows to {RESULTS.name} as they come; resumable")
     parser.add_argument("--case", nargs=3, metavar=("FAMILY", "NUMBER", "SEED"), help="run one case and print it")
     options = parser.parse_args()
     if options.case:
@@ -504,13 +524,8 @@ def main() -> None:
         rows.append(row)
         shown = [row[name] for name in COUNTS]
         print(f"{row['family']:24}", *shown, flush=True)
-    if options.write:
-        fresh = not RESULTS.exists()
-        with RESULTS.open("a", newline="") as stream:
-            writer = csv.DictWriter(stream, FIELDS, lineterminator="\n")
-            if fresh:
-                writer.writeheader()
-            writer.writerows(rows)
+        if options.write:
+            keep(row)
     sys.exit(any(row["wrong"] for row in rows))
 
 
