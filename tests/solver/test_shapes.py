@@ -10,6 +10,7 @@ import pytest
 from nalm.solver import Status, solve
 from nalm.solver.alone import alone
 from nalm.solver.formula.calculus import evaluate
+from nalm.solver.shapes.trees.split import ProbeValues, factor_in_front
 
 Truth = Callable[..., np.ndarray]
 CASES: dict[str, list[tuple[tuple[float, float], int, Truth]]] = {
@@ -53,3 +54,16 @@ def test_a_shape_finds_its_laws(shape: str, case: int) -> None:
 def test_without_functions_a_table_of_one_column_is_searched_by_arithmetic_alone() -> None:
     X = np.random.default_rng(0).uniform(1, 3, (60, 1))
     assert solve(X, np.sin(X[:, 0] ** 2) + X[:, 0], functions=()).status not in (Status.EXACT, Status.REAL)
+
+
+def test_two_ways_to_write_one_tree_are_no_sum_behind_a_factor():
+    rng = np.random.default_rng(0)
+    u, v = rng.uniform(1, 2, (2, 12))
+    exact = 2.0**-24
+    one, other, target = (ProbeValues(x, exact * np.abs(x)) for x in (u, v, 2.37 * (u - v)))
+    sign, factor = factor_in_front(one, other, target)
+    assert sign == -1
+    assert factor == pytest.approx(2.37)
+    again = ProbeValues(u * (1 + exact * rng.uniform(-1, 1, 12)), one.errors)
+    assert factor_in_front(one, again, target)[0] == 0
+    assert factor_in_front(one, other, ProbeValues(target.at * np.linspace(1, 1.02, 12), target.errors))[0] == 0

@@ -341,7 +341,7 @@ class Settings:
     split_sharp: float = 50.0
     """Error bounds the first value must be away from zero: blunter ones match anything."""
     split_wobble: float = 0.05
-    """Relative spread of the factor over the probes, above which it is no factor."""
+    """Relative spread of the factor at a probe that rounding explains, above which the probe says nothing of it."""
     shallow_leaves: int = 5
     """Up to this many leaves a tree search is cheaper than the composite shapes."""
 

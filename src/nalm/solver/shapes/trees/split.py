@@ -7,6 +7,7 @@ so it sends u and v to the same values up to sign, and one meeting of the two li
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import islice
 
@@ -43,8 +44,8 @@ def _split(forest: Forest, peels: Peels, peeled: int, row: int, parts: list[tupl
     }
     for a, b in parts:
         for i, j in islice(meet(sides[a], sides[b]), SETTINGS.split_hits):
-            u, v = (forest.levels[k - 1].values[n - forest.starts[k - 1]] for k, n in ((a, i), (b, j)))
-            sign, factor = _front(u, v, t)
+            u, v = (ProbeValues.of(forest, level, number) for level, number in ((a, i), (b, j)))
+            sign, factor = factor_in_front(u, v, ProbeValues(t, error))
             if sign:
                 body = total([(Fraction(1), forest.formula(i)), (Fraction(sign), forest.formula(j))])
                 yield peels.formula(row + peels.starts[peeled], WeightedSum(((factor, body),)))
@@ -61,15 +62,36 @@ def _eliminated(trees: Trees, start: int, t: Array, error: Array) -> Side:
     return Side(signed[sound], errors[sound], np.flatnonzero(sound) + start)
 
 
-def _front(u: Array, v: Array, t: Array) -> tuple[int, float]:
+@dataclass(frozen=True)
+class ProbeValues:
+    """A tree or target at the probes, and what rounding may have done to it there."""
+
+    at: Array
+    errors: Array
+
+    @classmethod
+    def of(cls, forest: Forest, level: int, number: int) -> ProbeValues:
+        """A tree of a level of the forest, by its number."""
+        trees, k = forest.levels[level - 1], number - forest.starts[level - 1]
+        return cls(trees.values[k], trees.errors[k])
+
+
+def factor_in_front(u: ProbeValues, v: ProbeValues, t: ProbeValues) -> tuple[int, float]:
     """The sign s and the factor c in `t = c * (u + s * v)`; sign 0 if c is not the same at every probe.
 
-    Two ways to write one tree match whatever the target is, and only this unmasks them.
+    Two ways to write one tree match whatever the target is, and only this unmasks them: their difference is all
+    rounding, and where it is not, the factor differs by more than rounding explains.
     """
     for sign in (1, -1):
         with np.errstate(all="ignore"):
-            ratio = t / (u + sign * v)
-        factor = float(np.median(ratio))
-        if np.isfinite(factor) and factor != 0 and np.ptp(ratio) < SETTINGS.split_wobble * abs(factor):
+            below = u.at + sign * v.at
+            ratio = t.at / below
+            spread = SETTINGS.slack * ((u.errors + v.errors) / np.abs(below) + t.errors / np.abs(t.at))
+            sharp = spread < SETTINGS.split_wobble
+            if sharp.sum() < SETTINGS.split_probes:
+                continue
+            factor = float(np.median(ratio[sharp]))
+            same = np.abs(ratio / factor - 1) <= spread + np.median(spread)
+        if factor and np.all(same[sharp]):
             return sign, factor
     return 0, 0.0
