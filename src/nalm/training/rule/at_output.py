@@ -66,6 +66,7 @@ class AtOutput:
         rows = torch.zeros_like(self.free.offset, dtype=torch.bool)
         self.choice = Choice(rows, rows.clone(), rows.to(torch.int64), torch.ones_like(self.free.offset))
         self.looks = Looks(settings.spacing, settings.rest)
+        self.settled = False
 
     def due(self, step: int) -> bool:
         """Every step at first and after a change, then ever more rarely: also where no grid point is found."""
@@ -73,6 +74,7 @@ class AtOutput:
 
     def learn(self, seen: Sequence[Seen], batch: Batch) -> None:
         """One step of each row's regression, and a choice between it and the grid."""
+        self.settled = False
         form, before, use = self.ruled.form, self.choice.snapped, seen[0].watched.uses[0]
         known = self._readable(seen[0].feedback, batch)
         if known is None:
@@ -80,7 +82,7 @@ class AtOutput:
         feedback, ok = known.feedback, known.ok
         signs = by_signs(self.ruled, feedback, self.free.numbers)
         self.free.keep(ok, numbers=signs.numbers)
-        view = View.of(form, feedback, self.free.numbers, intercept=not form.linear)
+        view = View.of(form, feedback, form.smooth(self.free.numbers, feedback.x), intercept=not form.linear)
         self._settle(view, signs.explained, ok, batch.plain.rounding)
         self._compare(known, use, batch)
         self.free.learn(self.ruled, view, ok, self.settings)
@@ -143,10 +145,12 @@ class AtOutput:
 
     def write(self, ok: Tensor) -> None:
         """The grid, or the free numbers; other rows are the base optimiser's."""
-        snapped = self.choice.snapped
-        free = self.free.numbers
+        if self.settled:
+            return
+        snapped, free = self.choice.snapped, self.free.numbers
         numbers = torch.where(snapped.unsqueeze(-1), self.ruled.nearest(free), free.clamp(*self.ruled.box))
         self.ruled.write(numbers, snapped | self.choice.moved)
+        self.settled = bool(snapped.all())
 
     def standings(self) -> list[Standing]:
         """How it stands."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from torch import Tensor
@@ -37,11 +39,18 @@ class Pass:
         outputs = self.output.shape[-1] if self.output.dim() > self.loss.dim() + 1 else 1
         return self.output[(0,) * self.loss.dim()].numel() // max(1, outputs)
 
-    @property
+    @cached_property
+    def all_finite(self) -> bool:
+        """Whether all runs are worth learning from, as they nearly always are: a sum costs less than asking each."""
+        return math.isfinite(float(self.output.detach().sum() + self.loss.detach().sum()))
+
+    @cached_property
     def finite(self) -> Tensor:
         """Runs `(*runs,)` that are worth learning from."""
-        loss = self.loss.detach()
-        return loss.isfinite() & self.output.detach().reshape(*loss.shape, -1).isfinite().all(-1)
+        loss, output = self.loss.detach(), self.output.detach()
+        if self.all_finite:
+            return torch.ones_like(loss, dtype=torch.bool)
+        return loss.isfinite() & output.reshape(*loss.shape, -1).isfinite().all(-1)
 
     @property
     def rounding(self) -> float:
@@ -57,6 +66,7 @@ class Batch:
         step: its number, from 1.
         plain: the pass of the model as it is.
         ok: which runs may learn from it.
+        losses: of the last steps, this one's last, each of shape `runs`.
         again: another pass with stand-ins for some units, and gradients.
         loss_with: the loss of another pass with stand-ins for some units, without gradients.
         loss_held: the loss of a plain pass, without gradients, of what the model holds at that moment.
@@ -65,6 +75,7 @@ class Batch:
     step: int
     plain: Pass
     ok: Tensor
+    losses: Sequence[Tensor]
     again: Callable[[Sequence[Watched]], Pass]
     loss_with: Callable[[Sequence[Watched]], Tensor]
     loss_held: Callable[[], Tensor]

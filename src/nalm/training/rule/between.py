@@ -154,6 +154,8 @@ class Between:
         self.progress = ProgressState.of(self.rows.before)
         self.looks = Looks(settings.sparse if place.learned_below else settings.spacing, settings.rest)
         self.solved: Solved | None = None
+        self.settled = False
+        self._owns = False  # whether any row is the rule's
 
     def due(self, step: int) -> bool:
         """Ever more rarely while nothing changes."""
@@ -162,13 +164,14 @@ class Between:
     def learn(self, seen: Sequence[Seen], batch: Batch) -> None:
         """Take rows over, move them, put them on the grid, or leave them."""
         feedback, rows, ok = seen[0].feedback, self.rows, batch.ok
-        self.progress.learn(batch.plain.loss.detach(), ok, batch.step - self.looks.last)
+        self.progress.learn(batch.losses, ok, batch.step - self.looks.last)
         if feedback is None:
             return
         held = torch.where(rows.owned.unsqueeze(-1), rows.held, self.ruled.read())
-        view = View.of(self.ruled.form, feedback, held, intercept=True)
+        view = View.of(self.ruled.form, feedback, feedback.y, intercept=True)
         looked = self._looked_at(feedback, view, held, ok)
         changed = self._decide(looked, ok)
+        self.settled, self._owns = False, bool(rows.owned.any())
         following = rows.owned & ~rows.gliding & ~rows.arrived
         if bool(following.any()) and self.ruled.unit.out_features > 1:
             rows.keep(ok, share=self._best_share(feedback))
@@ -200,7 +203,10 @@ class Between:
         streak = torch.where(doubted, rows.streak + 1, 0)
         arrived = rows.arrived & (streak < s.patience) & ~self._spoilt(ok).unsqueeze(-1)
         # a row on its way is turned back by no less than one that has arrived: a single batch may err
-        may_give_up = torch.where(rows.gliding, s.doubts, s.explains)
+        # Beside a grid point that uses every input the numbers differ from it in gains (of a sum) or powers (of a
+        # product). Layers below can make up for those, so there it is the loss on the way that tells.
+        tried = (e.goal != 0).all(-1) & self.place.learned_below
+        may_give_up = torch.where(rows.gliding | tried, s.doubts, s.explains)
         refused = (rows.refused == e.goal).all(-1)
         near = e.known & (e.given_up < may_give_up) & ~e.far & ~refused & ~arrived & ~e.turned & s.snap
         same = (rows.asked > 0) & (rows.goal == e.goal).all(-1)
@@ -333,12 +339,13 @@ class Between:
         form, free = self.ruled.form, self.free.numbers.clamp(*self.ruled.box)
         h = feedback.curvature
         weight = h / h.sum(-1, keepdim=True).clamp(min=1e-300)
-        values = torch.stack([feedback.y, form.smooth(free, feedback.x), form.exact(goal, feedback.x)])
-        moments = [_moments(feedback.implied, values, weight)]
+        values = torch.stack([feedback.y, form.smooth(free, feedback.x), form.exact(goal, feedback.x)]).unsqueeze(0)
+        target, weight = feedback.implied.unsqueeze(0), weight.unsqueeze(0)
         if not form.linear:
             linked = torch.stack([held, free, goal]) @ view.features
-            moments.append(_moments(view.target, linked, view.weight))
-        batch = torch.stack(moments)  # (coordinates, candidates, *runs, out, 5)
+            values = torch.cat([values, linked.unsqueeze(0)])
+            target, weight = torch.stack([target[0], view.target]), torch.stack([weight[0], view.weight])
+        batch = _moments(target.unsqueeze(1), values, weight.unsqueeze(1))  # (coordinates, candidates, *runs, out, 5)
         memory = max(0.0, 1 - feedback.x.shape[-1] / SAMPLES)
         old = batch if self.rows.sums is None else self.rows.sums.movedim((-3, -2), (0, 1))
         mean = memory * old + (1 - memory) * batch
@@ -353,8 +360,10 @@ class Between:
 
     def write(self, ok: Tensor) -> None:
         """Rows that are the rule's, on their way also between two looks; others are the base optimiser's."""
-        self._move(ok)
-        self.ruled.write(self.rows.held, self.rows.owned)
+        if self._owns and not self.settled:
+            self._move(ok)
+            self.ruled.write(self.rows.held, self.rows.owned)
+            self.settled = bool(self.rows.arrived.all())
         if self.solved is not None and self.place.line is not None:
             self.place.line.gain.fill_(self.solved.gain)
             self.place.line.bias.fill_(self.solved.bias)
@@ -376,6 +385,7 @@ class Between:
         for name, state in (("free", self.free), ("rows", self.rows), ("progress", self.progress)):
             state.loaded(saved[name], self.ruled.label)
         self.looks.load(saved["looks"])
+        self._owns = bool(self.rows.owned.any())
         self.solved = None if saved["solved"] is None else Solved(*saved["solved"])
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from torch import Tensor
@@ -29,12 +30,12 @@ class Feedback:
     probe: Tensor
     uses: int
 
-    @property
+    @cached_property
     def curvature(self) -> Tensor:
         """Of each output on its own, `(*runs, out, samples)`."""
         return self.probe.square().sum(0)
 
-    @property
+    @cached_property
     def implied(self) -> Tensor:
         """The value each output should have had: a Newton step; the output itself where the loss does not see it."""
         h = self.curvature

@@ -27,6 +27,7 @@ class GatedStack:
     """See the module."""
 
     position = Position.STACK
+    settled = False  # the base optimiser goes on moving the gates, so they and the units are written in every step
 
     def __init__(self, units: Sequence[Ruled], routes: Sequence[Route], settings: Settings) -> None:
         self.units = units

@@ -56,6 +56,11 @@ class Mode(Protocol):
     position: Position
     units: Sequence[Ruled]
 
+    @property
+    def settled(self) -> bool:
+        """Whether the units hold numbers that are to stay until it learns again: no optimiser need move them."""
+        ...
+
     def due(self, step: int) -> bool:
         """Whether it learns in this step."""
         ...

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Any
 
@@ -23,12 +24,13 @@ from nalm.training.rule.feedback import Feedback, gather
 from nalm.training.rule.gated import GatedStack
 from nalm.training.rule.graph import GainAndBias, Place, Position, places
 from nalm.training.rule.mode import Mode, Seen
+from nalm.training.rule.progress import RECENT
 from nalm.training.rule.report import Report
 from nalm.training.rule.route import MOST_GATES, gates, routes, searchable
 from nalm.training.rule.ruled import Ruled, ruled
 from nalm.training.rule.settings import Settings
 from nalm.training.rule.stack import Stack
-from nalm.training.rule.watch import Watched, untouched, watching
+from nalm.training.rule.watch import Watched, Written, untouched, watching
 
 Closure = Callable[[], tuple[Tensor, Tensor]]
 WHY_LEFT = f"only up to {MOST_GATES} gates, among units alone, are searched"
@@ -77,7 +79,7 @@ class LocalGaussNewton(torch.optim.Optimizer):
         owners = [*(one.unit for one in self.units), *self.gates]
         self._own = [p for owner in owners for p in owner.parameters(recurse=False)]
         self._buffered = [m for m in model.modules() if next(m.buffers(recurse=False), None) is not None]
-        self._boxed = [m for m in model.modules() if isinstance(m, Unit) and m.weights]
+        self._boxes = boxes(model)
         self.runs = common_runs([one.unit for one in self.units])
         self.base = make_base(base, model)
         super().__init__(self.base.param_groups, self.base.defaults)
@@ -94,7 +96,8 @@ class LocalGaussNewton(torch.optim.Optimizer):
         self.modes: list[Mode] | None = None  # until the units have been seen at work
         self._places: dict[Ruled, Place] = {}
         self._active = self._trainable()
-        self._written: list[Tensor] | None = None
+        self._losses: deque[Tensor] = deque(maxlen=RECENT)
+        self._written: dict[Tensor, Written] = {}
 
     def __repr__(self) -> str:
         units = ", ".join(f"{one.label} ({type(one.unit).__name__})" for one in self.units)
@@ -128,18 +131,19 @@ class LocalGaussNewton(torch.optim.Optimizer):
         kept = [b.clone() for b in buffers]
         generator = torch.get_rng_state() if looking else None
         watched = [Watched(one.unit) for one in active] if looking else []
-        with watching(watched):
+        with watching(watched) if looking else nullcontext():
             told = closure()
         output, loss = self._checked(told, watched)
         plain = Pass(output, loss, ())
         ok = plain.finite
-        loss.sum().backward(retain_graph=looking)  # type: ignore[no-untyped-call]
+        self._losses.append(loss.detach())
+        (loss.sum() if self.runs else loss).backward(retain_graph=looking)  # type: ignore[no-untyped-call]
         if generator is not None:
             self._place(watched, output)
             self._learn(closure, watched, plain, partial(untouched, buffers, generator))
-        if bool(ok.any()):
+        if plain.all_finite or bool(ok.any()):
             self._refused_in_a_row = 0
-            self._base_step(ok)
+            self._base_step(plain.all_finite)
         else:
             self._refuse_batch()
             for buffer, value in zip(buffers, kept, strict=True):
@@ -147,7 +151,7 @@ class LocalGaussNewton(torch.optim.Optimizer):
         with torch.no_grad():
             for mode in self.modes or []:
                 mode.write(ok)
-        self._written = [p.detach().clone() for p in self._own]
+        self._written = {p: Written.of(p, self._written.get(p)) for p in self._own}
         self.zero_grad()
         return loss.detach()
 
@@ -233,31 +237,34 @@ class LocalGaussNewton(torch.optim.Optimizer):
             with further(), torch.no_grad(), watching(stand_ins):
                 return closure()[1]
 
-        plain = complete(plain.output, plain.loss)
+        ok, plain = plain.finite, complete(plain.output, plain.loss)
         feedback: list[Feedback | None] = [None] * len(watched)
         if any(mode.position is not Position.STACK for mode in modes):
             feedback = gather(watched, plain.output, plain.probes, plain.loss.sum())
-        batch = Batch(step, plain, plain.finite, again, loss_with, partial(loss_with, []))
+        batch = Batch(step, plain, ok, list(self._losses), again, loss_with, partial(loss_with, []))
         seen = {id(one.unit): Seen(one, w, e) for one, w, e in zip(self._active, watched, feedback, strict=True)}
         with torch.no_grad():
             for mode in modes:
                 mode.learn([seen[id(one.unit)] for one in mode.units], batch)
 
-    def _base_step(self, ok: Tensor) -> None:
-        if not bool(ok.all()):
+    def _base_step(self, all_finite: bool) -> None:
+        if not all_finite:
             for group in self.param_groups:
                 for p in group["params"]:
                     if p.grad is not None:
                         p.grad.nan_to_num_(0.0, 0.0, 0.0)
+        for one in (one for mode in self.modes or [] if mode.settled for one in mode.units):
+            for p in one.parameters:
+                p.grad = None  # so that the base optimiser passes over numbers that are to stay
         self.base.step()
-        for unit in self._boxed:
-            unit.project_()
+        with torch.no_grad():
+            for p, box in self._boxes.items():
+                if p.grad is not None:
+                    p.clamp_(*box)
 
     def _changed_outside(self) -> bool:
         """Whether somebody else has changed the units' weights since the last step."""
-        if self._written is None:
-            return False
-        return any(not torch.equal(a, b) for a, b in zip(self._written, self._own, strict=True))
+        return any(not written.stands(p) for p, written in self._written.items())
 
     def _checked(self, told: Any, watched: Sequence[Watched]) -> tuple[Tensor, Tensor]:
         output, loss = told if isinstance(told, tuple) and len(told) == 2 else (None, told)
@@ -297,7 +304,7 @@ class LocalGaussNewton(torch.optim.Optimizer):
         places = {one.name: self._place_saved(place) for one, place in self._places.items()}
         names = [one.name for one in self.units]
         rule = {"steps": self.steps, "refused": self.refused, "units": names, "places": places, "modes": modes}
-        return {**self.base.state_dict(), "rule": rule}
+        return {**self.base.state_dict(), "rule": rule | {"losses": [loss.clone() for loss in self._losses]}}
 
     @checks_arguments
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
@@ -316,6 +323,7 @@ class LocalGaussNewton(torch.optim.Optimizer):
             self.modes = make_modes(self._places, kept, self.settings)
             for mode, saved in zip(self.modes, rule["modes"], strict=True):
                 mode.load(saved)
+        self._losses.extend(loss.clone() for loss in rule["losses"])
         self.steps, self.refused = int(rule["steps"]), int(rule["refused"])
         self.base.load_state_dict({k: v for k, v in state_dict.items() if k != "rule"})
         self.param_groups, self.state = self.base.param_groups, self.base.state
@@ -339,7 +347,16 @@ class LocalGaussNewton(torch.optim.Optimizer):
 
     def __getstate__(self) -> dict[str, Any]:
         # torch keeps the parameters only; a copy of this optimiser needs its model, too
-        return {k: v for k, v in self.__dict__.items() if k not in ("step", "_written")} | {"_written": None}
+        return {k: v for k, v in self.__dict__.items() if k not in ("step", "_written")} | {"_written": {}}
+
+
+def boxes(model: nn.Module) -> dict[Tensor, tuple[float, float]]:
+    """The parameters that are put back into their boxes after each step; asked once, as it takes long."""
+    found: dict[Tensor, tuple[float, float]] = {}
+    for unit in (module for module in model.modules() if isinstance(module, Unit)):
+        named = dict(unit.named_parameters())
+        found |= {named[name]: box for name, box in unit.boxes()}
+    return found
 
 
 def gates_of_stacks(candidates: Sequence[StaticMixture], places: Mapping[Ruled, Place]) -> list[StaticMixture]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -10,7 +11,8 @@ from torch import Tensor
 
 from nalm.training.rule.state import State
 
-SMOOTH = 0.95  # of the running mean of the loss's logarithm: twenty batches
+RECENT = 20  # batches, as many as the running mean of the loss's logarithm rests on
+SMOOTH = 1 - 1 / RECENT  # of that mean
 FALLS = 0.2  # a smaller decrease of it is none: two deviations of that mean, if batches differ by a factor of two
 
 
@@ -34,10 +36,20 @@ class ProgressState(State):
         zeros = torch.zeros_like(like, dtype=torch.float64)
         return cls(zeros, torch.full_like(zeros, torch.inf), zeros.to(torch.int64))
 
-    def learn(self, loss: Tensor, ok: Tensor, steps: int = 1) -> None:
-        """One more batch, so many steps after the last one that was looked at."""
-        now = loss.double().clamp(min=1e-300).log()
-        level = torch.where(self.best.isinf(), now, SMOOTH * self.level + (1 - SMOOTH) * now)
+    def learn(self, losses: Sequence[Tensor], ok: Tensor, steps: int = 1) -> None:
+        """What has been lost lately.
+
+        Args:
+            losses: of the last steps, the present one last.
+            ok: runs `(*runs,)` that may learn from it.
+            steps: since the last time.
+        """
+        new = torch.stack([*losses[-steps:]]).double()
+        weight = new.isfinite().to(new)
+        logs = torch.where(new.isfinite(), new, 1.0).clamp(min=1e-300).log()
+        now = (weight * logs).sum(0) / weight.sum(0).clamp(min=1)
+        stays = SMOOTH ** len(new)
+        level = torch.where(self.best.isinf(), now, stays * self.level + (1 - stays) * now)
         fell = level < self.best - FALLS
         self.keep(
             ok, level=level, best=torch.where(fell, level, self.best), idle=torch.where(fell, 0, self.idle + steps)

@@ -155,9 +155,8 @@ class View:
     intercept: bool
 
     @classmethod
-    def of(cls, form: Form, feedback: Feedback, numbers: Tensor, intercept: bool) -> Self:
-        """What a unit's feedback says; how much each sample knows is judged by what some numbers compute."""
-        y = form.smooth(numbers, feedback.x)
+    def of(cls, form: Form, feedback: Feedback, y: Tensor, intercept: bool) -> Self:
+        """What a unit's feedback says; how much each sample knows is judged by some outputs."""
         weight = form.information(y, feedback.implied, feedback.curvature)
         weight = weight / weight.sum(-1, keepdim=True).clamp(min=1e-300)
         return cls(form.features(feedback.x), form.link(feedback.implied), weight, intercept)

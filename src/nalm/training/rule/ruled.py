@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from torch import Tensor, nn
@@ -37,10 +38,15 @@ class Ruled:
         """Between which ends it can hold them."""
         return self.form.box(self.unit)
 
+    @cached_property
+    def parameters(self) -> Sequence[nn.Parameter]:
+        """Its own ones, in which its numbers are stored."""
+        return list(self.unit.parameters(recurse=False))
+
     @property
     def trainable(self) -> bool:
         """Whether it is not frozen, as units may be and cease to be at any time."""
-        return any(p.requires_grad for p in self.unit.parameters(recurse=False))
+        return any(p.requires_grad for p in self.parameters)
 
     def nearest(self, numbers: Tensor) -> Tensor:
         """The nearest grid point."""
@@ -70,7 +76,7 @@ class Ruled:
 @contextmanager
 def holding(units: Sequence[tuple[Ruled, Tensor]]) -> Iterator[None]:
     """Within it the units hold other numbers, afterwards again their own."""
-    parameters = [p for ruled, _ in units for p in ruled.unit.parameters(recurse=False)]
+    parameters = [p for ruled, _ in units for p in ruled.parameters]
     kept = [p.detach().clone() for p in parameters]
     with torch.no_grad():
         for ruled, numbers in units:

@@ -59,9 +59,9 @@ class Settings:
         spacing: the distance between two looks at the feedback is one step per so many since the last change. Ten: the
             first twenty steps after it are looked at, as patience asks.
         sparse: the same for units above learned layers. What these say changes in every step anyway, and a network that
-            could do without the unit pays for every look: two keeps looks below a tenth of 600 steps.
-        rest: most steps between two looks. Fifty: looking costs about four steps of a small network, which then are
-            less than a tenth of its training.
+            could do without the unit pays for every look: with one, each look comes after as much time again.
+        rest: most steps between two looks. Two hundred: looking costs about three steps of a small network, which then
+            are less than 2 % of its training.
     """
 
     memory: float = 0.9
@@ -85,5 +85,5 @@ class Settings:
     attempt: int = 100
     enough: float = 1e-8
     spacing: int = 10
-    sparse: int = 2
-    rest: int = 50
+    sparse: int = 1
+    rest: int = 200

@@ -83,6 +83,7 @@ class Stack:
         self.tries = Tries.of(self.members[0].search.numbers, runs)
         self.progress = ProgressState.of(self.tries.unexplained)
         self.steps = 0
+        self.settled = False
         self._writes: list[tuple[Tensor, list[Tensor]]] = []  # runs, and the numbers of each unit
 
     @property
@@ -105,8 +106,11 @@ class Stack:
         """One step of the search, and what to hold after it."""
         held = batch.plain.loss.detach().double().nan_to_num(torch.inf)
         self.tries.keep(batch.ok, unexplained=held / (batch.plain.size / 2).clamp(min=1e-300))
+        exact = bool((self.tries.placed & is_rounding(batch.plain)).all())
+        if exact and self.settled:
+            return
         self.rest()
-        if bool((self.tries.placed & is_rounding(batch.plain)).all()):
+        if exact:
             return
         if self.pairs is None:
             self._begin(batch)
@@ -123,7 +127,7 @@ class Stack:
 
     def rest(self) -> None:
         """A step in which nothing is searched; a grid point that is held stays."""
-        self._writes = []
+        self._writes, self.settled = [], False
 
     def _stand_ins(self, numbers: Sequence[Tensor]) -> list[Watched]:
         """The forms, in the units' places, with some numbers."""
@@ -207,7 +211,7 @@ class Stack:
         """Begin a new attempt where the loss has ceased to fall and no grid point is held; later ones wait longer."""
         tries = self.tries
         kinds = max([ROUND, *(len(pair.patterns) for pair in self.pairs or [])])
-        self.progress.learn(found.loss.detach(), ok)
+        self.progress.learn([found.loss.detach()], ok)
         stuck = ok & (self.progress.idle > self.settings.attempt * (1 + tries.attempt // kinds))
         stuck = stuck & (held > self.settings.enough * found.size)
         if not bool(stuck.any()):
@@ -232,10 +236,13 @@ class Stack:
 
     def write(self, ok: Tensor) -> None:
         """What was decided in this step; a grid point that is held stays."""
+        if self.settled:
+            return
         for runs, numbers in self._writes or [(self.tries.placed, self._rounded())]:
             self.route.write(runs)
             for member, value in zip(self.members, numbers, strict=True):
                 member.ruled.write(value, runs.unsqueeze(-1).expand(value.shape[:-1]))
+        self.settled = bool((self.tries.placed & ok).all())
 
     def standings(self) -> list[Standing]:
         """How the units stand."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from typing import NamedTuple, Self
 
 import torch
 from torch import Tensor
@@ -59,6 +60,23 @@ def watching(watched: Sequence[Watched]) -> Iterator[None]:
 def same_memory(a: Tensor, b: Tensor) -> bool:
     """Whether two tensors are the same numbers seen in different layouts."""
     return a.untyped_storage().data_ptr() == b.untyped_storage().data_ptr() and a.numel() == b.numel()
+
+
+class Written(NamedTuple):
+    """What a parameter held after a step, and torch's count of its changes, which spares most comparisons."""
+
+    value: Tensor
+    version: int
+
+    @classmethod
+    def of(cls, parameter: Tensor, before: Self | None) -> Self:
+        """What it holds now; the record from before, if it has not changed since."""
+        version = parameter._version
+        return before if before and before.version == version else cls(parameter.detach().clone(), version)
+
+    def stands(self, parameter: Tensor) -> bool:
+        """Whether it still holds that."""
+        return parameter._version == self.version or torch.equal(parameter, self.value)
 
 
 @contextmanager
