@@ -13,7 +13,9 @@ from torch import Tensor, nn
 import nalm
 from nalm.training.rule import LocalGaussNewton, Settings
 from nalm.training.rule.at_output import AtOutput
+from nalm.training.rule.batch import Pass
 from nalm.training.rule.curvature import loss_probes
+from nalm.training.rule.progress import ProgressState
 from nalm.training.rule.stack import Stack
 
 Draw = Callable[[int], tuple[Tensor, Tensor]]
@@ -344,6 +346,35 @@ def test_weights_changed_from_outside_are_noticed() -> None:
     unit.reset_parameters(5)
     go_on(optimiser, draw, range(10))
     assert unit.W.tolist() == [[1, 1, 0]]
+
+
+def test_weights_that_were_swapped_out_and_in_again_are_none_the_wiser() -> None:
+    unit = nalm.NMU(3, 1, seed=0)
+    optimiser = train(unit, batches(first_times_second, 3), 10)
+    modes, own = optimiser.modes, unit.W.detach().clone()
+    with torch.no_grad():  # as one does to evaluate averages of weights
+        unit.W.fill_(0.5)
+        unit.W.copy_(own)
+    go_on(optimiser, batches(first_times_second, 3), range(1))
+    assert optimiser.modes is modes
+
+
+def test_the_level_of_the_loss_rests_on_all_steps_since_the_last_look() -> None:
+    progress, ok = ProgressState.of(torch.zeros(())), torch.tensor(True)
+    progress.learn([torch.tensor(1.0)], ok)
+    assert float(progress.level) == 0.0
+    losses = [torch.tensor(v) for v in (9.0, torch.e, torch.nan, torch.e**3)]
+    progress.learn(losses, ok, 3)  # the first one was before that look, the third is none
+    assert float(progress.level) == pytest.approx((1 - 0.95**3) * 2)
+    assert int(progress.idle) == 3
+
+
+def test_a_batch_is_refused_for_what_is_not_finite_and_not_for_a_sum_that_overflows() -> None:
+    huge = torch.tensor([[3e38, 3e38], [1.0, torch.nan]])
+    losses = torch.tensor([1.0, 1.0])
+    assert Pass(huge, losses, ()).finite.tolist() == [True, False]
+    assert Pass(huge[:1], losses[:1], ()).finite.tolist() == [True]
+    assert Pass(huge[:1], torch.tensor([torch.inf]), ()).finite.tolist() == [False]
 
 
 def test_a_unit_without_a_form_is_left_to_the_base_with_one_warning() -> None:
