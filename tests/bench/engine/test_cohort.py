@@ -15,6 +15,7 @@ from nalm.bench.engine.descent_step import DescentStep
 from nalm.bench.engine.losses import EPSILON, huber, mape, pcc
 from nalm.bench.engine.options import Options, Progress
 from nalm.bench.engine.settings import Settings
+from nalm.bench.engine.train import groups
 from nalm.bench.engine.unit_on_task import Arrays
 from nalm.bench.method import Descent
 from nalm.bench.results.store import Store
@@ -179,3 +180,13 @@ def test_losses_by_hand() -> None:
     constant = torch.ones(1, 1, 2)
     assert pcc(constant, t).item() == 1  # a constant has no correlation, and no division by zero
     assert EPSILON == 2.0**-23
+
+
+def test_a_group_holds_every_run_once_and_at_most_as_many_as_its_method_allows() -> None:
+    class Few(Descent):
+        together = 2
+
+    task = SingleModule(*RANGES["U[1,2)"], name="mul")
+    runs = [Run(single("NMU", 2), task, Few(Recipe(steps=10)), seed) for seed in range(5)]
+    runs += [Run(single("NAU", 2), task, Few(Recipe(steps=10)), 0)]
+    assert [[run.seed for run in group] for group in groups(runs)] == [[0, 1], [2, 3], [4], [0]]

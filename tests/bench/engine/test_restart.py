@@ -35,6 +35,21 @@ def test_restarts_at_the_published_step(seed):
     assert found == expected
 
 
+@pytest.mark.parametrize("seed", range(40))
+def test_every_single_step_counts(seed):
+    rng = np.random.default_rng(seed)
+    rule = Restart(check=int(rng.integers(1, 4)), memory=int(rng.integers(12, 20)), error=0.5, validate=5)
+    values = rng.uniform(0.2, 1.0, 8)  # the earlier half holds several of them, so that means are never quite equal
+    expected = literal(rule, np.repeat(values, 5))
+    found, notes = None, Notes()
+    for block, error in enumerate(values):
+        found = notes.restart_within(rule, block * 5, float(error), 5)
+        if found is not None:
+            break
+        notes.add(float(error), 5)
+    assert found == expected
+
+
 def test_good_runs_never_restart():
     notes, rule = Notes([0.5], [10_000]), Restart()
     assert notes.restart_within(rule, 10_000, 0.5, 1_000) is None
