@@ -190,3 +190,20 @@ def test_a_group_holds_every_run_once_and_at_most_as_many_as_its_method_allows()
     runs = [Run(single("NMU", 2), task, Few(Recipe(steps=10)), seed) for seed in range(5)]
     runs += [Run(single("NAU", 2), task, Few(Recipe(steps=10)), 0)]
     assert [[run.seed for run in group] for group in groups(runs)] == [[0, 1], [2, 3], [4], [0]]
+
+
+def test_runs_of_a_group_choose_their_own_schedule() -> None:
+    task = SingleModule(*RANGES["U[1,2)"], name="mul")
+    recipes = [
+        Recipe(Adam(rate), steps=60, penalties={"to_grid": Ramp(to, 10, 40)})
+        for rate, to in ((0.1, 1), (0.2, 5), (0.3, 1))
+    ]
+    group = Cohort([Run(single("NMU", 2), task, Descent(recipe), 0, 10) for recipe in recipes], DescentStep)
+    assert group.consts["choice:to_grid"].tolist() == [[1, 0], [0, 1], [1, 0]]
+    assert group.consts["rate"].tolist() == pytest.approx([0.1, 0.2, 0.3])
+    step = group.unit_on_task
+    clock = dict(zip(step.clock_names, step.clock(25, 1)[0].tolist(), strict=True))
+    assert (clock["penalty:to_grid:0"], clock["penalty:to_grid:1"]) == (0.5, 2.5)
+    now = {name: torch.tensor(value) for name, value in clock.items()}
+    consts = {name: torch.from_numpy(value) for name, value in group.consts.items()}
+    assert step._strength("to_grid", consts, now).tolist() == [0.5, 2.5, 0.5]
