@@ -1,6 +1,7 @@
 """A killed run continues where it was, and ends bit for bit where an uninterrupted one ends; retirement."""
 
 import os
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -130,10 +131,19 @@ def checkpoints(path):
         return [key for (key,) in connection.execute("SELECT key FROM checkpoints")]
 
 
-@pytest.mark.parametrize("harm", ["cut", "flipped", "empty", "text"])
-def test_a_damaged_checkpoint_is_said_and_dropped(tmp_path, harm):
-    path, wanted, said = tmp_path / "runs.db", runs("noise"), []
+@pytest.fixture(scope="module")
+def stopped(tmp_path_factory):
+    """A store with the checkpoint of a training that was stopped, and the weights of one that was not."""
+    path, wanted = tmp_path_factory.mktemp("stopped") / "runs.db", runs("noise")
     stopped_with_a_checkpoint(path, wanted, "native")
+    return path, [record["weights"] for record in train(wanted, None, Options(threads=1))]
+
+
+@pytest.mark.parametrize("harm", ["cut", "flipped", "empty", "text"])
+def test_a_damaged_checkpoint_is_said_and_dropped(tmp_path, stopped, harm):
+    original, straight = stopped
+    path, said = tmp_path / "runs.db", []
+    shutil.copy(original, path)
     with closing(sqlite3.connect(path)) as connection, connection:
         (state,) = connection.execute("SELECT state FROM checkpoints").fetchone()
         middle = len(state) // 2
@@ -145,12 +155,11 @@ def test_a_damaged_checkpoint_is_said_and_dropped(tmp_path, harm):
         }
         connection.execute("UPDATE checkpoints SET state = ?", [harmed[harm]])
     with Store(path) as store:
-        anew = list(train(wanted, store, Options(threads=1, say=said.append)))
+        anew = list(train(runs("noise"), store, Options(threads=1, say=said.append)))
     assert len(said) == 1
     assert "is damaged and dropped; these runs begin anew" in said[0]
     assert checkpoints(path) == []
-    for again, straight in zip(anew, train(wanted, None, Options(threads=1)), strict=True):
-        assert again["weights"] == straight["weights"]
+    assert [record["weights"] for record in anew] == straight
 
 
 def test_a_checkpoint_of_another_engine_or_version_is_not_continued(tmp_path):
