@@ -158,6 +158,13 @@ def test_a_target_that_follows_an_input_is_not_taken_for_noise(speed: float) -> 
     assert not white(checked(X[:20], rng.normal(size=20)))  # too few rows to say so
 
 
+def test_a_product_of_both_signs_is_no_noise_although_its_mean_is_zero_everywhere() -> None:
+    x = np.random.default_rng(7).uniform(-2, 2, (200, 5))
+    y = x[:, 0] * x[:, 1] * np.sin(4 * x[:, 2])
+    assert not white(checked(x, y))
+    assert solve(x, y).status is Status.EXACT
+
+
 def test_a_wave_that_turns_faster_than_the_rows_follow_is_still_found() -> None:
     x = np.random.default_rng(0).uniform(0, 2, (200, 1))
     y = np.sin(150 * x[:, 0])

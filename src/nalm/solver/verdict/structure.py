@@ -47,13 +47,17 @@ def structured(problem: Problem, formula: Formula, level: float = SETTINGS.struc
 def white(problem: Problem) -> bool:
     """Does the target itself pass for noise by the tests that errors must pass, on enough rows to see more?
 
-    Then there is nothing to explain. A wave that turns faster than the rows follow each other passes as well.
+    Then there is nothing to explain. Its size has to pass as well: a product of inputs of both signs has a mean of zero
+    wherever one looks, but is small where a factor is. A wave that turns faster than the rows follow each other passes.
     """
     quadratic_terms = math.comb(problem.columns + 2, 2)
     if problem.rows < max(SETTINGS.fewest_to_level, SETTINGS.rows_per_term * quadratic_terms):
         return False
-    noise = replace(problem, noise=0.0, additive=float(np.std(problem.y)))
-    return not structured(noise, Constant(float(np.mean(problem.y))), SETTINGS.white_level)
+    for values in (problem.y, np.abs(problem.y)):
+        noise = replace(problem, y=values, noise=0.0, additive=float(np.std(values)))
+        if structured(noise, Constant(float(np.mean(values))), SETTINGS.white_level):
+            return False
+    return True
 
 
 def _explained(basis: Array, errors: Array) -> float:
