@@ -68,3 +68,8 @@ def test_only_an_input_of_both_signs_is_met_by_the_sign_between_whole_exponents(
     magnitude = torch.tensor([[6.0, 6.0]])
     torch.testing.assert_close(form.smooth(numbers, one_sign), magnitude)
     assert not torch.allclose(form.smooth(numbers, mixed), magnitude)
+
+
+def test_a_chain_has_the_inputs_of_its_first_unit_and_the_outputs_of_its_last() -> None:
+    chain = nalm.Chain(nalm.NAU(4, 3), nalm.NAU(3, 2), nalm.NMU(2, 1))
+    assert (chain.in_features, chain.out_features) == (4, 1)

@@ -139,6 +139,8 @@ def test_numpy_values_are_unpacked_and_nan_is_unknown(path: Path) -> None:
     [
         ({"test_erorr": 1}, "no column 'test_erorr': did you mean 'test_error'"),
         ({"id": None}, "needs an id"),
+        ({"id": ""}, "needs an id"),
+        ({"id": 5}, "needs an id"),
         ({"seed": "three"}, "column 'seed' holds int, got 'three'"),
         ({"seed": 2.5}, "column 'seed' holds int, got 2.5"),
         ({"unit": 3}, "column 'unit' holds str, got 3"),
