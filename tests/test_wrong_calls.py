@@ -99,3 +99,14 @@ def test_numbers_of_numpy_are_numbers() -> None:
     task = SingleModule(*RANGES["U[1,2)"])
     plain = Run(single("NMU", 2), task, Solve(samples=16), seed=3)
     assert Run(single("NMU", np.int64(2)), task, Solve(samples=np.int64(16)), seed=np.int64(3)).id == plain.id
+
+
+def test_a_wrong_call_of_a_constructor_names_its_class() -> None:
+    class Box:
+        @checks_arguments
+        def __init__(self, size: Count) -> None:
+            self.size = size
+
+    assert Box(1).size == 1
+    with pytest.raises((TypeError, ValueError), match=r"^Box\b.*size"):
+        Box(0)

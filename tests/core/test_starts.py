@@ -184,3 +184,9 @@ def test_a_start_that_cannot_be_used_is_named(start: object) -> None:
 def test_the_least_uniform_number_is_the_middle_of_the_first_step() -> None:
     values = normal(3.0, 2.0)(torch.tensor([0.0, 0.5], dtype=F64), Fan(1, 1))
     torch.testing.assert_close(values, 3 + 2 * torch.special.ndtri(torch.tensor([2.0**-25, 0.5 + 2.0**-25], dtype=F64)))
+
+
+def test_on_the_grid_means_within_four_roundings() -> None:
+    eps = torch.finfo(F64).eps
+    values = torch.tensor([1.0, 1 + 4 * eps, 1 + 5 * eps, -4 * eps, 0.5], dtype=F64)
+    assert nalm.NMU.W.on_grid(values).tolist() == [True, True, False, True, False]
