@@ -26,3 +26,7 @@ def test_every_system_of_a_batch_is_solved_by_itself() -> None:
 def test_unknowns_that_are_not_needed_are_left_out() -> None:
     twice = np.array([[True, True], [False, False], [True, True]])
     assert parities(twice, twice[:, :1]).taken.tolist() == [[True, False]]
+
+
+def test_one_equation_is_enough_for_one_unknown() -> None:
+    assert parities(np.array([[True]]), np.array([[True]])).taken.tolist() == [[True]]
