@@ -153,8 +153,11 @@ def _floored(trained: Row) -> float:
 
 
 def _seeds(rows: list[Row]) -> str:
-    seeds = [row["seed"] for row in rows]
-    return f"{min(seeds)}-{max(seeds)}"
+    """Stretches of seeds without a gap."""
+    seeds = sorted(row["seed"] for row in rows)
+    starts = [seed for seed in seeds if seed - 1 not in seeds]
+    ends = [seed for seed in seeds if seed + 1 not in seeds]
+    return ", ".join(f"{first}-{last}" for first, last in zip(starts, ends, strict=True))
 
 
 def _beyond(rows: list[Row]) -> str:
