@@ -250,6 +250,14 @@ def test_resumes_bit_for_bit(which: int, tmp_path: object) -> None:
     assert str(straight.report()) == str(resumed.report())
 
 
+def test_what_is_loaded_replaces_the_losses_of_before() -> None:
+    draw = batches(lambda x: x[:, :1] * x[:, 1:2], 4, 1.0, 2.0, 16)
+    saved = train(models()[0], draw, 3).state_dict()
+    used = train(models()[0], draw, 9)
+    used.load_state_dict(saved)
+    assert len(used.state_dict()["rule"]["losses"]) == 3
+
+
 # -- what it leaves alone --------------------------------------------------------------------------------------------
 
 

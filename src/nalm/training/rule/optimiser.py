@@ -323,7 +323,7 @@ class LocalGaussNewton(torch.optim.Optimizer):
             self.modes = make_modes(self._places, kept, self.settings)
             for mode, saved in zip(self.modes, rule["modes"], strict=True):
                 mode.load(saved)
-        self._losses.extend(loss.clone() for loss in rule["losses"])
+        self._losses = deque((loss.clone() for loss in rule.get("losses", [])), maxlen=RECENT)
         self.steps, self.refused = int(rule["steps"]), int(rule["refused"])
         self.base.load_state_dict({k: v for k, v in state_dict.items() if k != "rule"})
         self.param_groups, self.state = self.base.param_groups, self.base.state
