@@ -218,7 +218,7 @@ class Store:
         blocks = (
             in_columns(batch, depth.names, names, more) for batch in self._verified(depth, ("id",), False, equals)
         )
-        return files.write_csv(path, [*names, *more], files.cells(blocks, 6 if compact else None), force=force)
+        return files.write_csv(path, [*names, *more], files.lines_of(blocks, 6 if compact else None), force=force)
 
     # -- runs under way ------------------------------------------------------------------------------------------
 
