@@ -141,6 +141,9 @@ class Settings:
     """Rows, below which half of them say nothing."""
     regression_widths: tuple[float, ...] = (0.7, 1.5, 3.0)
     """Widths of the kernels of a regression, in deviations of the inputs times the root of their number."""
+    regression_ridges: tuple[float, ...] = tuple(10.0**power for power in range(-10, 1))
+    """Variances of the noise that the regression may assume, in those of the target: at 1 all is noise, and at 1e-10
+    the rounding of the kernel's eigenvalues, 512 rows times 2e-16, is still far below."""
     foretold: float = 0.2
     """Median error at rows left out, in deviations of the target, above which a regression has learned nothing."""
     negligible_noise: float = 1e-6
@@ -196,6 +199,33 @@ class Settings:
     """Relative error above which a combination is not worth a verdict."""
     nearly_whole: float = 0.05
     """Distance from a whole weight at which it is rounded at once, before refitting."""
+    blur_reach: float = 3.0
+    """Times the expected relative error that a fit may leave: three deviations, beside what it may leave anyway."""
+    snapped: float = 1e-3
+    """Distance from the grid at which all weights are taken for grid points, without refitting one after another."""
+    rank_cutoff: float = 1e-13
+    """Singular values of unit columns, relative to the largest, that count as nothing: a few hundred roundings of
+    float64."""
+    spare_rows: int = 12
+    """Rows beyond the numbers that a search fits, below which it would find something in any table. A choice."""
+    ranking_rows: int = 20
+    """Rows beyond the terms of a regression that ranks inputs, or says that a form does not fit. A choice."""
+    powers_close: float = 0.02
+    """Relative error left by a sum of powers that is worth a fit. A choice, wider than `close`: the fit itself weighs
+    the rows, which this sieve does not."""
+    fresh_share: float = 1e-5
+    """Share of a feature's length that the base must leave of it: a hundred roundings of float32."""
+    fresh_logarithm: float = 1e-7
+    """The same for logarithms, per row and not per length, as float32 leaves 6e-8 of each."""
+    guessed_whole: float = 0.2
+    """Distance from whole weights at which a guess from fewer rows than inputs is rounded, and share of the largest
+    weight below which one is left out. A choice; what is wrong does not pass the judge."""
+    guess_rounds: int = 60
+    """Rounds of reweighting, each with half the floor of the last: at 2**-60 it is below rounding."""
+    guess_ridge: float = 1e-14
+    """Share of the trace that keeps the reweighted Gram matrix from being singular."""
+    guess_slack: float = 1e-6
+    """Share of the sum of a row's sizes by which a linear program may miss the target: float32 adds up 6e-8 of each."""
 
     # Products of sums.
     sums_close: float = 1e-3
@@ -221,8 +251,14 @@ class Settings:
     """Share of the squared error."""
     converged: float = 1e-9
     """Relative error at which a fit ends: below float32's rounding."""
+    last_damping: float = 1e12
+    """Damping at which a step is shorter than rounding, and the descent ends."""
+    free_damping: float = 1e-3
+    """Damping below which steps are Gauss-Newton's own: what they no longer gain, nothing will."""
 
     # Sparse sums.
+    beam_close: float = 1e-5
+    """Relative error left by a sparse sum that is worth a fit: narrower than `close`, as there are so many of them."""
     smallest_determinant: float = 1e-11
     """Of the Gram matrix of two unit columns: below, they differ by less than 3e-6."""
     beam_rows: int = 256
@@ -278,6 +314,18 @@ class Settings:
     """Rows that scan the scales of functions beside powers; all rows fit what is near."""
     profile_close: float = 0.05
     """One minus the correlation, above which a scale is not near; the scan's steps leave up to 0.02."""
+    profile_scan: tuple[float, float, int] = (0.2, 12.0, 24)
+    """Smallest and largest typical argument at which a function is tried, and how many: neighbours are 20 % apart.
+    At 0.2 exp is a line but for 2 %, at 12 it has grown 160,000-fold."""
+    profile_neighbour: float = 0.15
+    """Share of a scale, to either side, within which it is refined: more than half a step of the scan."""
+    profile_rounds: int = 60
+    """Golden sections: each leaves 0.62 of the interval, sixty 3e-13 of it."""
+    exact_scale: float = 1e-4
+    """Relative distance from 1, 2 or 1/2 at which a scale is tried as such, too; the judge decides."""
+    growth_scan: tuple[float, float, int] = (0.05, 30.0, 40)
+    """Exponents over the range of an input at which exp and tanh are tried: at 0.05 exp is a straight line but
+    for three parts in ten thousand, at 30 the largest value is 1e13 times the smallest."""
     wave_points: int = 12
     """Distinct values of an input, below which a wave through them says nothing."""
     wave_scales: float = 400.0
@@ -306,6 +354,10 @@ class Settings:
     """Share of the error that a step must gain to count as one."""
     arrived: float = 1e-3
     """Share of the error that is worth a fit, at which the best start has nothing more to gain."""
+    descent_ridge: float = 1e-12
+    """Share of the rows added to the Gram matrix of two terms, which may be one at first."""
+    largest_logarithm: float = 200.0
+    """Of a term: its square, summed over the rows, is still a number."""
     longest_step: float = 1.0
     """Of one exponent in one step: further, the slopes say nothing."""
     descents: int = 24
@@ -322,6 +374,12 @@ class Settings:
     # Tree search.
     probes: int = 12
     """Rows at which trees are compared. Three sharp ones of 24 bits would do; the others stand in for blunt ones."""
+    largest_value: float = 1e150
+    """Of a tree: the product of two is still a number."""
+    clear: float = 8.0
+    """Error bounds that half of a tree's values must be away from nothing: else it is rounding, as u - u is."""
+    sharp: float = 1e-3
+    """Error bound, as a share of the largest value that a view shows, above which a meeting says nothing."""
     slack: float = 3.0
     """Error bounds by which two values that are equal may differ: the bounds are first order."""
     hits: int = 300

@@ -44,6 +44,7 @@ def runs(case: str) -> list[Run]:
 
 
 KILLED_AT_MARK = 11
+BY_TORCH = Options(threads=1, engine="torch")  # nothing to compile
 CHILD = """
 import os, signal, sys
 import torch
@@ -111,17 +112,17 @@ def test_done_runs_retire_and_say_so():
         assert same_curve({name: values[alive] for name, values in stopped["curve"].items()}, cut)
 
 
-def stopped_with_a_checkpoint(path, wanted, engine):
-    """A store in which training was broken off."""
+def stopped_with_a_checkpoint(path, wanted, mark=KILLED_AT_MARK):
+    """A store in which training by torch was broken off."""
 
     class Stop(Exception):
         pass
 
     def stop(heard):
-        if heard.step == KILLED_AT_MARK * EVERY:
+        if heard.step == mark * EVERY:
             raise Stop
 
-    options = Options(threads=1, engine=engine, progress=stop, settings=Settings(checkpoint_seconds=-1.0))
+    options = Options(threads=1, engine="torch", progress=stop, settings=Settings(checkpoint_seconds=-1.0))
     with Store(path) as store, pytest.raises(Stop):
         list(train(wanted, store, options))
 
@@ -134,14 +135,15 @@ def checkpoints(path):
 @pytest.fixture(scope="module")
 def stopped(tmp_path_factory):
     """A store with the checkpoint of a training that was stopped, and the weights of one that was not."""
-    path, wanted = tmp_path_factory.mktemp("stopped") / "runs.db", runs("noise")
-    stopped_with_a_checkpoint(path, wanted, "native")
-    return path, [record["weights"] for record in train(wanted, None, Options(threads=1))]
+    path = tmp_path_factory.mktemp("stopped") / "runs.db"
+    wanted = [replace(run, method=Descent(Recipe(steps=3 * EVERY))) for run in runs("restarts")]
+    stopped_with_a_checkpoint(path, wanted, mark=2)
+    return path, wanted, [record["weights"] for record in train(wanted, None, BY_TORCH)]
 
 
 @pytest.mark.parametrize("harm", ["cut", "flipped", "empty", "text"])
 def test_a_damaged_checkpoint_is_said_and_dropped(tmp_path, stopped, harm):
-    original, straight = stopped
+    original, wanted, straight = stopped
     path, said = tmp_path / "runs.db", []
     shutil.copy(original, path)
     with closing(sqlite3.connect(path)) as connection, connection:
@@ -155,7 +157,7 @@ def test_a_damaged_checkpoint_is_said_and_dropped(tmp_path, stopped, harm):
         }
         connection.execute("UPDATE checkpoints SET state = ?", [harmed[harm]])
     with Store(path) as store:
-        anew = list(train(runs("noise"), store, Options(threads=1, say=said.append)))
+        anew = list(train(wanted, store, replace(BY_TORCH, say=said.append)))
     assert len(said) == 1
     assert "is damaged and dropped; these runs begin anew" in said[0]
     assert checkpoints(path) == []
@@ -164,7 +166,7 @@ def test_a_damaged_checkpoint_is_said_and_dropped(tmp_path, stopped, harm):
 
 def test_a_checkpoint_of_another_engine_or_version_is_not_continued(tmp_path):
     path, wanted, said = tmp_path / "runs.db", runs("restarts"), []
-    stopped_with_a_checkpoint(path, wanted, "torch")
+    stopped_with_a_checkpoint(path, wanted)
     assert len(checkpoints(path)) == 1
     with Store(path) as store:
         anew = list(train(wanted, store, Options(threads=1, engine="native", say=said.append)))

@@ -66,6 +66,10 @@ class Problem:
         inputs, target = np.split(np.max(self.printed, axis=0) / sizes, [-1])
         return float(noise + np.max(inputs, initial=0.0) + target[0])
 
+    def reach(self, close: float) -> float:
+        """The relative error that a fit may leave: what is close without noise, or what the noise explains."""
+        return max(close, SETTINGS.blur_reach * self.blur)
+
     @cached_property
     def rounding(self) -> float:
         """The relative error of a stored number: that of float32, unless all digits of float64 are there."""

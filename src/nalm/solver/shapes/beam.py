@@ -38,7 +38,7 @@ def sparse_sums(
     if not (np.isfinite(height) and height > 0 and len(usable)):
         return
     beam = Beam(A[:, usable] / length[usable], b / height)
-    close = max(1e-5, 5 * problem.blur)
+    close = problem.reach(SETTINGS.beam_close)
     for size in range(1, terms + 1):
         if size > len(usable) or size + 2 > len(b):
             return

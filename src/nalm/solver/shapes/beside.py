@@ -30,7 +30,7 @@ def supports(
         length = np.linalg.norm(features, axis=0)
         left = features - basis @ (basis.T @ features)
         fresh = np.linalg.norm(left, axis=0)
-        usable = np.flatnonzero(np.isfinite(fresh) & (fresh > 1e-5 * length))
+        usable = np.flatnonzero(np.isfinite(fresh) & (fresh > SETTINGS.fresh_share * length))
     rest = target - basis @ (basis.T @ target)
     height = np.linalg.norm(rest)
     if not len(usable) or not height > 0:

@@ -27,7 +27,7 @@ def combinations(
     A, b = values * row_weights[:, None], target * row_weights
     if not (np.isfinite(A).all() and np.isfinite(b).all()) or len(A) < A.shape[1]:
         return
-    close = max(SETTINGS.nearly_explained, 2 * blur)
+    close = max(SETTINGS.nearly_explained, SETTINGS.blur_reach * blur)
     fitted = least_squares(A, b)
     if not _plausible(A, b, fitted, close):
         return
@@ -47,7 +47,9 @@ def _on_grid(features: Sequence[Formula], A: Array, b: Array, fitted: Array, clo
     """Whole and half coefficients near the fitted ones."""
     for step in (1.0, 0.5):
         weights = fitted / step
-        whole = step * np.round(weights) if np.all(np.abs(weights - np.round(weights)) < 0.05) else None
+        whole = (
+            step * np.round(weights) if np.all(np.abs(weights - np.round(weights)) < SETTINGS.nearly_whole) else None
+        )
         if whole is None and step == 1.0:
             whole = snap(A, b)
         if whole is not None and _plausible(A, b, whole, close):

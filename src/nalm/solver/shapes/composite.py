@@ -86,7 +86,7 @@ def _products(problem: Problem, columns: Indices, factors: int) -> Iterator[Form
     sharp = probe_rows(problem.X[:, columns], max(problem.rows // 2, problem.columns + 8))
     weights = problem.log_weights[sharp]
     logs, base, target = logs[sharp] * weights[:, None], base[sharp] * weights[:, None], target[sharp] * weights
-    for support in supports(base, logs, target, factors, max(SETTINGS.close, 3 * problem.blur)):
+    for support in supports(base, logs, target, factors, problem.reach(SETTINGS.close)):
         fitted = least_squares(np.column_stack([logs[:, support], base]), target)
         if np.all(np.isfinite(fitted)):
             # A root needs its tree the right way round.
@@ -111,7 +111,7 @@ def _sums(problem: Problem, columns: Indices, terms: int) -> Iterator[Formula]:
     base = np.column_stack([problem.X, np.ones(problem.rows)])
     linear: list[Formula] = [*(Input(i) for i in range(problem.columns)), ONE]
     rounded = SETTINGS.rounded * float(np.sqrt(np.mean(problem.y**2)))
-    for support in supports(base, values, problem.y, terms, max(SETTINGS.close, 3 * problem.blur), rounded):
+    for support in supports(base, values, problem.y, terms, problem.reach(SETTINGS.close), rounded):
         features = [*(trees[i] for i in support), *linear]
         table, plain = np.column_stack([values[:, support], base]), np.ones(problem.rows)
         yield from combinations(features, table, problem.y, plain, problem.blur)

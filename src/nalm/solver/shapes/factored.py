@@ -30,7 +30,7 @@ def product_of_sums(problem: Problem, k: int = 2, starts: int = 8, affine: bool 
         if not target_power.usable(problem.y):
             continue
         fit = _Whitened(table, target_power.target(problem.y), target_power.weights(problem.y))
-        for weights in fit.solutions(k, starts, problem.seed, max(SETTINGS.sums_close, 2 * problem.blur)):
+        for weights in fit.solutions(k, starts, problem.seed, problem.reach(SETTINGS.sums_close)):
             yield (target_power.formula(formula, problem.y) for formula in _read(weights, terms))
 
 
@@ -50,7 +50,7 @@ def _quotients(problem: Problem, affine: bool) -> Iterator[Formula]:
     if not np.isfinite(design).all():
         return
     singular, rows = np.linalg.svd(np.linalg.qr(design, mode="r"))[1:]
-    if singular[-1] > max(SETTINGS.sums_close, 3 * problem.blur) * singular[-2]:
+    if singular[-1] > problem.reach(SETTINGS.sums_close) * singular[-2]:
         return
     above, below = (np.linalg.lstsq(triangle, part, rcond=None)[0] for part in np.split(rows[-1], 2))
     for top, bottom, scale in _gauged([above, below], exponents=(1, -1)):

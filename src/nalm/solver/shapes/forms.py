@@ -50,7 +50,7 @@ def _fronts(problem: Problem, chosen: tuple[int, ...], features: list[Formula], 
         for s, front in zip(signs, fronts, strict=True)
     ]
     targets = np.stack([target_power.target(problem.y) * front for target_power, _, front in ways], axis=1)
-    for k in _explained(values, targets, max(SETTINGS.close, 3 * problem.blur)):
+    for k in _explained(values, targets, problem.reach(SETTINGS.close)):
         target_power, exponents, front = ways[k]
         weights = target_power.weights(problem.y) / np.abs(front)
         for form in combinations(features, values, targets[:, k], weights / np.max(weights), problem.blur):
@@ -60,7 +60,7 @@ def _fronts(problem: Problem, chosen: tuple[int, ...], features: list[Formula], 
 
 def _explained(values: Array, targets: Array, close: float) -> list[int]:
     """Which targets (columns) the features nearly explain, by one projection on enough rows to say no."""
-    some = slice(0, 2 * values.shape[1] + 20)
+    some = slice(0, 2 * values.shape[1] + SETTINGS.ranking_rows)
     scale = np.max(np.abs(values), axis=0)
     basis = np.linalg.qr(values[some] / np.where(scale > 0, scale, 1))[0]
     shown = targets[some] / np.max(np.abs(targets[some]), axis=0)

@@ -6,6 +6,7 @@ import numpy as np
 from scipy import optimize
 
 from nalm.solver.formula.calculus import Array
+from nalm.solver.settings import SETTINGS
 
 
 def least_squares(A: Array, b: Array) -> Array:
@@ -17,7 +18,7 @@ def least_squares(A: Array, b: Array) -> Array:
         height = float(np.max(np.abs(b))) or 1.0
         if not (np.isfinite(unit).all() and np.isfinite(b).all()):
             return np.full(A.shape[1], np.nan)
-        return np.asarray(np.linalg.lstsq(unit, b / height, rcond=1e-13)[0] * (height / scale))
+        return np.asarray(np.linalg.lstsq(unit, b / height, rcond=SETTINGS.rank_cutoff)[0] * (height / scale))
 
 
 def snap(A: Array, b: Array, step: float = 1.0) -> Array:
@@ -36,7 +37,7 @@ def snap(A: Array, b: Array, step: float = 1.0) -> Array:
         fitted = least_squares(A[:, free], left) / step
         if not np.all(np.isfinite(fitted)):
             return np.full(A.shape[1], np.nan)
-        if np.all(np.abs(fitted - np.round(fitted)) < 1e-3):
+        if np.all(np.abs(fitted - np.round(fitted)) < SETTINGS.snapped):
             weights[free] = step * np.round(fitted)
             return weights
         order = np.argsort(_deviations(A[:, free]))[: (len(free) + 1) // 2]
@@ -69,10 +70,10 @@ def sparse_weights(A: Array, b: Array, seed: int = 0) -> list[Array]:
 def _reweighted_minimum_norm(A: Array, b: Array, start: Array) -> Array:
     spread, floor = start.copy(), 1.0
     weights = start
-    for _ in range(60):
+    for _ in range(SETTINGS.guess_rounds):
         covered = A * spread
         gram = covered @ A.T
-        gram[np.diag_indices_from(gram)] += 1e-14 * np.trace(gram)
+        gram[np.diag_indices_from(gram)] += SETTINGS.guess_ridge * np.trace(gram)
         weights = spread * (A.T @ np.linalg.lstsq(gram, b, rcond=None)[0])
         floor /= 2
         spread = weights**2 + floor
@@ -82,7 +83,7 @@ def _reweighted_minimum_norm(A: Array, b: Array, start: Array) -> Array:
 def _smallest_sum(A: Array, b: Array, box: tuple[int | None, int | None]) -> Array | None:
     """min ||w||_1 with |A w - b| <= delta and w in the box, as a linear program over the two signs of w."""
     columns = A.shape[1]
-    delta = 1e-6 * np.abs(A).sum(axis=1)
+    delta = SETTINGS.guess_slack * np.abs(A).sum(axis=1)
     high = box[1]
     negative = (0, 0) if box[0] == 0 else (0, high)
     both = np.hstack([A, -A])

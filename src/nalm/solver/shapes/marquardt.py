@@ -17,7 +17,7 @@ def minimise(features: Array, target: Array, row_weights: Array, start: Array, m
         row_weights: weights of the rows `(n,)`.
     """
     factors = balanced(start)
-    damping, history = 1e-2, list[float]()
+    damping, history = SETTINGS.first_damping, list[float]()
     height = float(np.sum((row_weights * target) ** 2)) or 1.0
     forms, misfit = _misfit(features, target, row_weights, factors)
     loss = float(misfit @ misfit)
@@ -28,7 +28,7 @@ def minimise(features: Array, target: Array, row_weights: Array, start: Array, m
         jacobian = _jacobian(features, row_weights, forms)
         curvature, slope = jacobian.T @ jacobian, jacobian.T @ misfit
         moved = False
-        while damping < 1e12 and not moved:
+        while damping < SETTINGS.last_damping and not moved:
             step = _damped_step(curvature, slope, damping)
             trial = factors + step.reshape(factors.shape)
             trial_misfit = _misfit(features, target, row_weights, trial)[1]
@@ -40,7 +40,7 @@ def minimise(features: Array, target: Array, row_weights: Array, start: Array, m
         gain = loss - trial_loss
         factors, loss = balanced(trial), trial_loss
         forms, misfit = _misfit(features, target, row_weights, factors)
-        if gain < 1e-6 * loss and damping < 1e-3:
+        if gain < SETTINGS.descent_gain * loss and damping < SETTINGS.free_damping:
             break
     return factors, float(np.sqrt(loss / height))
 

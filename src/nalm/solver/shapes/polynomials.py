@@ -43,7 +43,7 @@ def _explained(problem: Problem) -> bool:
     table = table / np.maximum(np.max(np.abs(table), axis=0), 1e-300)
     basis = np.linalg.qr(table)[0]
     rest = problem.y - basis @ (basis.T @ problem.y)
-    close = max(SETTINGS.close, 3 * problem.blur)
+    close = problem.reach(SETTINGS.close)
     return bool(np.linalg.norm(rest) <= close * np.linalg.norm(problem.y - problem.y.mean()))
 
 

@@ -47,7 +47,7 @@ def _each(problem: Problem, columns: Indices, lasts: Sequence[Formula], starts: 
     positive = [int(i) for i in columns if np.all(problem.X[:, i] > 0)]
     for count, last, target_power in every((2, 3), lasts, tuple(usable_powers(problem))):
         free = [i for i in positive if i not in inputs(last)]
-        if free and problem.rows >= count * (len(free) + 1) + 12:
+        if free and problem.rows >= count * (len(free) + 1) + SETTINGS.spare_rows:
             yield _fitted(problem, free, count, last, target_power, starts)
 
 
@@ -60,7 +60,7 @@ def _fitted(
     nearest = _nearest(logs, target[some])
     rng = np.random.default_rng([problem.seed, count])
     descent = _Descent(logs, target[some], evaluate(last, problem.X[some]), _starts(nearest, starts, count, rng))
-    close = max(SETTINGS.close, 3 * problem.blur)
+    close = problem.reach(SETTINGS.close)
     steps = SETTINGS.blurred_descent_steps if problem.noisy else SETTINGS.descent_steps
     seen: set[tuple[Formula, ...]] = set()
     for exponents in descent.solutions(close, steps):
@@ -133,11 +133,12 @@ class _Descent:
     def _projected(self, exponents: Array) -> tuple[Array, Array, Array]:
         """The terms `(starts, rows, terms)`, their least-squares coefficients, and what they leave of the target."""
         with np.errstate(all="ignore"):
-            terms = np.exp(np.clip(np.einsum("nd,bkd->bnk", self.logs, exponents), -200, 200))
+            logs = np.einsum("nd,bkd->bnk", self.logs, exponents)
+            terms = np.exp(np.clip(logs, -SETTINGS.largest_logarithm, SETTINGS.largest_logarithm))
         terms[:, :, -1] *= self.last
         terms *= self.weight[None, :, None]
         terms /= np.maximum(np.max(np.abs(terms), axis=1, keepdims=True), 1e-300)
-        gram = np.einsum("bnk,bnl->bkl", terms, terms) + 1e-12 * len(self.logs) * np.eye(self.count)
+        gram = np.einsum("bnk,bnl->bkl", terms, terms) + SETTINGS.descent_ridge * len(self.logs) * np.eye(self.count)
         weights = np.linalg.solve(gram, np.einsum("bnk,n->bk", terms, self.target)[..., None])[..., 0]
         return terms, weights, self.target - np.einsum("bnk,bk->bn", terms, weights)
 

@@ -11,6 +11,7 @@ from nalm.core.parity import parities
 from nalm.solver.data.problem import Problem
 from nalm.solver.formula.algebra import Formula, Input, PowerProduct, WeightedSum, product, total
 from nalm.solver.formula.calculus import Array, Indices
+from nalm.solver.settings import SETTINGS
 from nalm.solver.shapes.linear import least_squares, snap, sparse_weights
 from nalm.solver.shapes.shape import Groups
 
@@ -63,7 +64,7 @@ def _exponents(logs: Array, target: Array, weights: Array, seed: int) -> Iterato
         if not np.all(np.isfinite(fitted)):
             continue
         for q in DENOMINATORS:
-            if np.all(np.abs(fitted * q - np.round(fitted * q)) < 0.05 * q):
+            if np.all(np.abs(fitted * q - np.round(fitted * q)) < SETTINGS.nearly_whole * q):
                 yield tuple(Fraction(round(w * q), q) for w in fitted)
         snapped = snap(A, b)
         if np.all(np.isfinite(snapped)):

@@ -7,6 +7,7 @@ from scipy import stats
 
 from nalm.solver.data.problem import Problem
 from nalm.solver.formula.calculus import Array, Indices
+from nalm.solver.settings import SETTINGS
 
 
 def by_importance(problem: Problem) -> Indices:
@@ -30,10 +31,10 @@ def _strength(z: Array, target: Array) -> Array:
     i, j = np.triu_indices(columns)
     terms = z[:, i] * z[:, j]
     terms = terms - terms.mean(axis=0)
-    if rows > columns + len(i) + 20:
+    if rows > columns + len(i) + SETTINGS.ranking_rows:
         fitted = np.linalg.lstsq(np.hstack([z, terms]), t, rcond=None)[0] ** 2
     else:  # too few rows for one regression: correlations, after the linear part has been taken out
-        if rows > columns + 20:
+        if rows > columns + SETTINGS.ranking_rows:
             linear = np.linalg.lstsq(z, t, rcond=None)[0]
             t, first = t - z @ linear, linear**2
         else:

@@ -10,6 +10,7 @@ import numpy as np
 from nalm.solver.data.problem import Problem
 from nalm.solver.formula.algebra import ONE, Formula, Input, product
 from nalm.solver.formula.calculus import Array
+from nalm.solver.settings import SETTINGS
 from nalm.solver.shapes.combine import combinations, grid_sum
 from nalm.solver.shapes.linear import snap, sparse_weights
 from nalm.solver.shapes.power import IDENTITY, usable_powers
@@ -40,9 +41,9 @@ def sparse_sums(values: Array, target: Array, features: list[Formula], seed: int
     """Whole-number sums from fewer rows than features: guess the support, then fit on it."""
     scale = np.max(np.abs(values)) or 1.0
     for guess in sparse_weights(values / scale, target / scale, seed):
-        if np.all(np.abs(guess - np.round(guess)) < 0.2) and np.any(np.round(guess)):
+        if np.all(np.abs(guess - np.round(guess)) < SETTINGS.guessed_whole) and np.any(np.round(guess)):
             yield grid_sum(features, np.round(guess))
-        support = np.flatnonzero(np.abs(guess) > 0.2 * np.max(np.abs(guess)))
+        support = np.flatnonzero(np.abs(guess) > SETTINGS.guessed_whole * np.max(np.abs(guess)))
         if 0 < len(support) <= len(target) - 2:
             weights = np.zeros(len(features))
             weights[support] = snap(values[:, support], target)
@@ -65,7 +66,7 @@ def sum_of_powers(problem: Problem) -> Groups:
         for target_power in usable_powers(problem):
             target, weights = target_power.target(problem.y), target_power.weights(problem.y)
             if (target_power.power == 1 and power == 1) or not _mostly_explained(
-                basis, target, max(0.02, 2 * problem.blur)
+                basis, target, problem.reach(SETTINGS.powers_close)
             ):
                 continue  # the first is the plain sum
             yield (

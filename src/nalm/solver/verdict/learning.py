@@ -47,7 +47,7 @@ def _left_out(problem: Problem, rows: int) -> Array:
     for width in SETTINGS.regression_widths:
         sizes, directions = linalg.eigh(np.exp(-distance / (2 * z.shape[1] * width**2)), driver="evd")
         along = directions.T @ y
-        for ridge in np.geomspace(1e-10, 1, 11):
+        for ridge in SETTINGS.regression_ridges:
             shrunk = 1 / (np.maximum(sizes, 0) + ridge)
             errors.append((directions @ (shrunk * along)) / (directions**2 @ shrunk))
     return min(errors, key=_typical)

@@ -25,7 +25,7 @@ def product_with_functions(problem: Problem, columns: Indices, chosen: Sequence[
 
 
 def _products_with_functions(problem: Problem, columns: Indices, chosen: Sequence[Function]) -> Iterator[Formula]:
-    if np.any(problem.y == 0) or np.any(problem.X == 0) or problem.rows < problem.columns + 12:
+    if np.any(problem.y == 0) or np.any(problem.X == 0) or problem.rows < problem.columns + SETTINGS.spare_rows:
         return
     trees = [*finite(problem, features(columns, chosen)), *_gaps(columns)]
     if not trees:
@@ -36,7 +36,7 @@ def _products_with_functions(problem: Problem, columns: Indices, chosen: Sequenc
     logs = logs * weights[:, None]
     base = np.column_stack([np.log(np.abs(problem.X)), np.ones(problem.rows)]) * weights[:, None]
     target = np.log(np.abs(problem.y)) * weights
-    close = max(SETTINGS.close, 3 * problem.blur)
+    close = problem.reach(SETTINGS.close)
     for support in supports(base, logs, target, SETTINGS.functions_in_product, close):
         fitted = least_squares(np.column_stack([logs[:, support], base]), target)
         yield from powers(problem, [trees[int(k)] for k in support], fitted)

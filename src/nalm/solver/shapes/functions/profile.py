@@ -91,7 +91,7 @@ def _products_with_profile(problem: Problem, columns: Indices) -> Iterator[Formu
             for power in POWERS_IN_NOISE if problem.noisy and profile is not PROFILES[0] else (None,):
                 with np.errstate(all="ignore"):
                     error = 1 - _correlation(rest, left, fresh, height, power)
-                error[~(fresh > 1e-7 * np.sqrt(some.rows))] = np.inf
+                error[~(fresh > SETTINGS.fresh_logarithm * np.sqrt(some.rows))] = np.inf
                 for k in np.argsort(error, kind="stable")[: SETTINGS.profiles_kept]:
                     if error[k] < SETTINGS.profile_close:
                         near.append(_Near(float(error[k]), profile, scale, monomials[int(fine[k])], power))
@@ -131,7 +131,7 @@ def _logarithms(problem: Problem) -> tuple[Array, Array]:
 def _scale_scan(values: Array) -> Iterator[float]:
     """Scales at which a typical argument runs from small to a few."""
     typical = float(np.median(np.max(np.abs(values), axis=0)))
-    yield from (float(s) / typical for s in np.geomspace(0.2, 12, 24))
+    yield from (float(s) / typical for s in np.geomspace(*SETTINGS.profile_scan))
 
 
 def _with_profile(problem: Problem, near: _Near) -> Iterator[Formula]:
@@ -159,7 +159,7 @@ def _with_profile(problem: Problem, near: _Near) -> Iterator[Formula]:
             return
     if not np.isfinite(halves).all():
         return
-    nearest = next((s for s in EXACT_SCALES[:3] if abs(abs(scale) / s - 1) < 1e-4), None)
+    nearest = next((s for s in EXACT_SCALES[:3] if abs(abs(scale) / s - 1) < SETTINGS.exact_scale), None)
     exact = None if nearest is None else Fraction(nearest).limit_denominator(2) * (1 if scale > 0 else -1)
     for number in ([exact] if exact is not None else []) + [float(scale)]:
         argument = WeightedSum(((number, monomial),)) if number != 1 else monomial
@@ -187,11 +187,11 @@ def _refined_scale(
             return np.inf
         return _left(np.column_stack([base, logs]), target) if power is None else _left(base, target - power * logs)
 
-    low, high = 0.85 * scale, 1.15 * scale
+    low, high = (1 - SETTINGS.profile_neighbour) * scale, (1 + SETTINGS.profile_neighbour) * scale
     golden = (np.sqrt(5) - 1) / 2
     a, b = high - golden * (high - low), low + golden * (high - low)
     left_a, left_b = left(a), left(b)
-    for _ in range(60):
+    for _ in range(SETTINGS.profile_rounds):
         if left_a < left_b:
             high, b, left_b = b, a, left_a
             a = high - golden * (high - low)

@@ -38,14 +38,14 @@ def sum_with_functions(problem: Problem, columns: Indices, chosen: Sequence[Func
 
 
 def _sums(problem: Problem, columns: Indices, chosen: Sequence[Function], base: list[Formula]) -> Iterator[Formula]:
-    if problem.rows < len(base) + 12:
+    if problem.rows < len(base) + SETTINGS.spare_rows:
         return
     some = problem.of_rows(slice(0, SETTINGS.telling_rows))
     most = SETTINGS.blurred_function_terms if problem.noisy else SETTINGS.function_terms
     terms = finite(some, _terms(problem, [int(i) for i in columns], chosen), most)
     values, beside = _table(terms, some), _table(base, some)
     rounded = SETTINGS.rounded * float(np.sqrt(np.mean(problem.y**2)))
-    close = max(SETTINGS.close, 3 * problem.blur)
+    close = problem.reach(SETTINGS.close)
     for support in supports(beside, values, some.y, SETTINGS.functions_in_sum, close, rounded, SETTINGS.function_sums):
         summed = [*(terms[int(k)] for k in support), *base]
         table = _table(summed, problem)

@@ -24,13 +24,13 @@ def waves(problem: Problem, columns: Indices, chosen: Sequence[Function]) -> Gro
 def _waves_of(problem: Problem, column: int, chosen: Sequence[Function]) -> Iterator[Formula]:
     x = problem.X[:, column]
     reach, distinct = float(np.ptp(x)), len(np.unique(x))
-    if reach == 0 or distinct < SETTINGS.wave_points or problem.rows < problem.columns + 12:
+    if reach == 0 or distinct < SETTINGS.wave_points or problem.rows < problem.columns + SETTINGS.spare_rows:
         return
     base = np.column_stack([np.ones(problem.rows), problem.X])
     factors: list[tuple[Formula, Array]] = [(ONE, np.ones(problem.rows))]
     factors += [(Input(j), problem.X[:, j]) for j in range(problem.columns)]
     most = min(np.pi * distinct / 2, SETTINGS.wave_scales)  # two points for each half wave
-    sizes = np.geomspace(0.05, 30, 40)
+    sizes = np.geomspace(*SETTINGS.growth_scan)
     grids = {
         Function.SIN: np.arange(0.5, most, 0.5) / reach,
         Function.EXP: np.concatenate([-sizes[::-1], sizes]) / reach,

@@ -118,8 +118,8 @@ def _signed(values: Array, errors: Array, op: Op, left: Indices, right: Indices)
 def _sound(trees: Trees) -> NDArray[np.bool_]:
     """Drops trees without a value, and those that are nothing but rounding (u - u)."""
     with np.errstate(all="ignore"):
-        finite = np.isfinite(trees.values).all(axis=1) & (np.abs(trees.values).max(axis=1) < 1e150)
-        clear = np.abs(trees.values) > 8 * trees.errors
+        finite = np.isfinite(trees.values).all(axis=1) & (np.abs(trees.values).max(axis=1) < SETTINGS.largest_value)
+        clear = np.abs(trees.values) > SETTINGS.clear * trees.errors
     return np.asarray(finite & (clear.sum(axis=1) * 2 > trees.values.shape[1]))
 
 

@@ -53,8 +53,8 @@ class Side:
         if not seen.shape[1]:  # so few rows differ that the view uses all of them up: nothing is left to compare
             return cls(seen[:0], bound[:0], numbers[:0])
         with np.errstate(all="ignore"):
-            sharp = np.all(bound < 1e-3 * np.max(np.abs(seen), axis=1, keepdims=True), axis=1)
-            sound = np.isfinite(seen).all(axis=1) & sharp & (bound[:, 0] < 1e-3 * np.abs(seen[:, 0]))
+            sharp = np.all(bound < SETTINGS.sharp * np.max(np.abs(seen), axis=1, keepdims=True), axis=1)
+            sound = np.isfinite(seen).all(axis=1) & sharp & (bound[:, 0] < SETTINGS.sharp * np.abs(seen[:, 0]))
         return cls(seen[sound], bound[sound], numbers[sound] + start)
 
 
@@ -68,7 +68,7 @@ def meet(trees: Side, peeled: Side) -> Iterator[tuple[int, int]]:
     order = np.argsort(trees.values[:, 0])
     first = trees.values[order, 0]
     some = np.sort(trees.errors[:: 1 + len(first) // 200, 0])
-    typical = float(some[9 * len(some) // 10])
+    typical = float(some[9 * len(some) // 10])  # the few that are blunter than nine in ten are met where they are near
     reach = SETTINGS.slack * (peeled.errors[:, 0] + typical)
     low = np.searchsorted(first, peeled.values[:, 0] - reach)
     counts = np.searchsorted(first, peeled.values[:, 0] + reach) - low
