@@ -29,8 +29,8 @@ def adversarial(kind, seed):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
-def test_no_false_claim_in_two_hundred_targets(kind):
-    for seed in range(24):  # benchmarks/adversary.py makes thousands
+def test_no_false_claim_in_a_hundred_targets(kind):
+    for seed in range(12):  # every range once; benchmarks/adversary.py makes thousands
         X, y, truth = adversarial(kind, seed)
         solution = solve(X, y, effort="normal" if seed == 1 else "quick")
         if solution.status in CLAIMS:

@@ -129,13 +129,14 @@ def _chosen(
     weighted = scale[:, None] * terms.values[fitted]
     lengths = np.sum(weighted**2, axis=0)
     squares = lengths - (basis[:, 0] @ weighted) ** 2
+    discounts = _discounts(terms)
     chosen: list[int] = []
     by_chance = 0
     while len(chosen) < longest and by_chance < SETTINGS.chance_terms:
         usable = squares > SETTINGS.dependent**2 * lengths
         usable[chosen] = False
         gain = np.where(usable, (left @ weighted) ** 2 / np.where(usable, squares, 1.0), 0.0)
-        best = int(np.argmax(gain * SETTINGS.length_discount ** np.array([size(f) for f in terms.formulas])))
+        best = int(np.argmax(gain * discounts))
         if not gain[best] > (SETTINGS.converged * start) ** 2:
             break
         by_chance += gain[best] < 2 * np.log(len(gain)) * float(left @ left) / len(left)  # the most of m random ones
@@ -150,15 +151,22 @@ def _chosen(
         new = scale[:, None] * more.values[fitted]
         squares = squares - (direction @ weighted) ** 2
         terms, weighted = terms + more, np.hstack([weighted, new])
+        discounts = np.append(discounts, _discounts(more))
         lengths = np.append(lengths, np.sum(new**2, axis=0))
         squares = np.append(squares, np.sum((new - basis @ (basis.T @ new)) ** 2, axis=0))
     return terms, chosen
 
 
+def _discounts(terms: Terms) -> Array:
+    """By how much a longer term counts for less, `(terms,)`."""
+    return np.array([SETTINGS.length_discount ** size(formula) for formula in terms.formulas])
+
+
 def _products(problem: Problem, terms: Terms, chosen: int, columns: Sequence[int]) -> Terms:
     """The chosen term times each column, unless that is among the terms already."""
     made = {product([(terms.formulas[chosen], 1), (Input(i), 1)]): i for i in columns}
-    new = {formula: i for formula, i in made.items() if formula not in set(terms.formulas)}
+    present = set(terms.formulas)
+    new = {formula: i for formula, i in made.items() if formula not in present}
     return Terms(tuple(new), terms.values[:, [chosen]] * problem.X[:, list(new.values())])
 
 
