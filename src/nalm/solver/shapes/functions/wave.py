@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import product as every
 
 import numpy as np
 
@@ -36,49 +35,54 @@ def _waves_of(problem: Problem, column: int, chosen: Sequence[Function]) -> Iter
         Function.EXP: np.concatenate([-sizes[::-1], sizes]) / reach,
         Function.TANH: sizes / reach,
     }
-    for function, (factor, values) in every([f for f in grids if f in chosen], factors):
-        scan = _Scan(base, values, x, problem.y, function)
-        scale = scan.best(grids[function])
-        if scale is not None and function is Function.SIN:
-            yield from _sine(problem, base, factor, values, column, scale)
-        elif scale is not None:
-            yield from _other(problem, base, factor, values, column, scale, function)
+    for function in (f for f in grids if f in chosen):
+        scan = _Scan(base, x, problem.y, function, grids[function])
+        for factor, values in factors:
+            scale = scan.best(values)
+            if scale is not None and function is Function.SIN:
+                yield from _sine(problem, base, factor, values, column, scale)
+            elif scale is not None:
+                yield from _other(problem, base, factor, values, column, scale, function)
 
 
 class _Scan:
-    """What a wave of each scale leaves of the target, beside a base of other terms that is projected out once."""
+    """What a wave of each scale, times a factor, leaves of the target, beside a base that is projected out once."""
 
-    def __init__(self, base: Array, factor: Array, x: Array, y: Array, function: Function) -> None:
-        rows = slice(0, SETTINGS.telling_rows)
-        self.basis = np.linalg.qr(base[rows])[0]
-        self.factor, self.x, self.function = factor[rows, None], x[rows, None], function
-        rest = y[rows] - self.basis @ (self.basis.T @ y[rows])
+    def __init__(self, base: Array, x: Array, y: Array, function: Function, grid: Array) -> None:
+        self.rows = slice(0, SETTINGS.telling_rows)
+        self.basis = np.linalg.qr(base[self.rows])[0]
+        self.x, self.function, self.grid = x[self.rows, None], function, grid
+        self.coarse = self._waves(grid)  # the same for every factor
+        rest = y[self.rows] - self.basis @ (self.basis.T @ y[self.rows])
         height = float(np.linalg.norm(rest))
         self.rest = rest / height if height > 0 else rest
 
-    def best(self, grid: Array) -> float | None:
+    def best(self, factor: Array) -> float | None:
         """The scale that leaves least, refined between its neighbours; None if no wave is there."""
-        left = self._left(grid)
+        factor, grid = factor[self.rows, None], self.grid
+        left = self._left(factor, self.coarse)
         place = int(np.argmin(left))
         if not left[place] < SETTINGS.wave_close:
             return None
         for _ in range(4):  # rounds of a finer grid: to a millionth of the first step
             low, high = grid[max(place - 1, 0)], grid[min(place + 1, len(grid) - 1)]
             grid = np.linspace(low, high, 61)
-            place = int(np.argmin(self._left(grid)))
+            place = int(np.argmin(self._left(factor, self._waves(grid))))
         return float(grid[place])
 
-    def _left(self, scales: Array) -> Array:
-        """The relative error for each scale: from one column, or from two for a sine of any phase."""
+    def _waves(self, scales: Array) -> list[Array]:
+        """The wave at each scale, `(rows, scales)`: one for each function, two for a sine of any phase."""
+        argument = self.x * scales
+        if self.function is Function.EXP:  # from its largest value down, so that nothing overflows
+            return [np.exp(argument - np.max(argument, axis=0))]
+        if self.function is Function.TANH:
+            return [np.tanh(argument)]
+        return [np.sin(argument), np.cos(argument)]
+
+    def _left(self, factor: Array, columns: list[Array]) -> Array:
+        """The relative error for each scale."""
         with np.errstate(all="ignore"):
-            argument = self.x * scales
-            if self.function is Function.EXP:  # from its largest value down, so that nothing overflows
-                columns = [np.exp(argument - np.max(argument, axis=0))]
-            elif self.function is Function.TANH:
-                columns = [np.tanh(argument)]
-            else:
-                columns = [np.sin(argument), np.cos(argument)]
-            fresh = [self._fresh(self.factor * column) for column in columns]
+            fresh = [self._fresh(factor * column) for column in columns]
             if len(fresh) == 2:
                 fresh[1] = fresh[1] - fresh[0] * np.sum(fresh[0] * fresh[1], axis=0)
                 fresh[1] = fresh[1] / np.linalg.norm(fresh[1], axis=0)
