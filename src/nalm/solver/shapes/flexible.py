@@ -129,7 +129,7 @@ def _chosen(
     weighted = scale[:, None] * terms.values[fitted]
     lengths = np.sum(weighted**2, axis=0)
     squares = lengths - (basis[:, 0] @ weighted) ** 2
-    discounts = _discounts(terms)
+    discounts, present = _discounts(terms), set(terms.formulas)
     chosen: list[int] = []
     by_chance = 0
     while len(chosen) < longest and by_chance < SETTINGS.chance_terms:
@@ -147,7 +147,8 @@ def _chosen(
         left = left - direction * float(direction @ left)
         chosen.append(best)
         basis = np.column_stack([basis, direction])
-        more = _products(problem, terms, best, columns)
+        more = _products(problem, terms, best, columns, present)
+        present.update(more.formulas)
         new = scale[:, None] * more.values[fitted]
         squares = squares - (direction @ weighted) ** 2
         terms, weighted = terms + more, np.hstack([weighted, new])
@@ -162,10 +163,9 @@ def _discounts(terms: Terms) -> Array:
     return np.array([SETTINGS.length_discount ** size(formula) for formula in terms.formulas])
 
 
-def _products(problem: Problem, terms: Terms, chosen: int, columns: Sequence[int]) -> Terms:
-    """The chosen term times each column, unless that is among the terms already."""
+def _products(problem: Problem, terms: Terms, chosen: int, columns: Sequence[int], present: set[Formula]) -> Terms:
+    """The chosen term times each column, unless that is present already."""
     made = {product([(terms.formulas[chosen], 1), (Input(i), 1)]): i for i in columns}
-    present = set(terms.formulas)
     new = {formula: i for formula, i in made.items() if formula not in present}
     return Terms(tuple(new), terms.values[:, [chosen]] * problem.X[:, list(new.values())])
 
