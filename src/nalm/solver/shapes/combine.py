@@ -64,7 +64,8 @@ def _significant(A: Array, b: Array, fitted: Array) -> NDArray[np.bool_]:
     noise = np.linalg.norm(b / height - unit @ share) / np.sqrt(max(len(A) - len(share), 1))
     spread = noise * np.sqrt(np.maximum(np.diag(np.linalg.pinv(unit.T @ unit)), 0))
     return np.asarray(
-        (np.abs(share) > SETTINGS.negligible_weight * np.max(np.abs(share))) & (np.abs(share) > 4 * spread)
+        (np.abs(share) > SETTINGS.negligible_weight * np.max(np.abs(share)))
+        & (np.abs(share) > SETTINGS.significant * spread)
     )
 
 

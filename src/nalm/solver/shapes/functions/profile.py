@@ -64,7 +64,7 @@ def beside_powers(problem: Problem, columns: Indices) -> Groups:
 
 
 def _products_with_profile(problem: Problem, columns: Indices) -> Iterator[Formula]:
-    if np.any(problem.y == 0) or np.any(problem.X <= 0) or problem.rows < problem.columns + 8:
+    if np.any(problem.y == 0) or np.any(problem.X <= 0) or problem.rows < problem.columns + SETTINGS.spare_rows:
         return
     sharpest = np.argsort(-problem.log_weights, kind="stable")  # all alike without noise
     some = problem.of_rows(sharpest[: max(SETTINGS.scanned_rows, 4 * problem.columns)])
@@ -185,6 +185,7 @@ def _refined_scale(
         logs = logs_at(k)
         if not np.isfinite(logs).all():
             return np.inf
+        # What is left counts as it is, not as a share of what there is to explain, which also depends on the scale.
         return _left(np.column_stack([base, logs]), target) if power is None else _left(base, target - power * logs)
 
     low, high = (1 - SETTINGS.profile_neighbour) * scale, (1 + SETTINGS.profile_neighbour) * scale
@@ -205,13 +206,11 @@ def _refined_scale(
 
 
 def _left(design: Array, y: Array) -> float:
-    """The share of the target that a regression leaves."""
+    """The size of what a regression leaves of the target."""
     if len(design) <= design.shape[1] + 2:
         return np.inf
     basis = np.linalg.qr(design)[0]
-    rest = y - basis @ (basis.T @ y)
-    size = float(np.linalg.norm(y - y.mean()))
-    return float(np.linalg.norm(rest)) / size if size > 0 else np.inf
+    return float(np.linalg.norm(y - basis @ (basis.T @ y)))
 
 
 def _grid_monomials(columns: list[int]) -> Iterator[Formula]:
