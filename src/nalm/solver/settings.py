@@ -78,6 +78,10 @@ class Settings:
     # Whether the data decide.
     spare_bits: float = 20.0
     """Bits of evidence left after paying for the formula: one false formula in a million of equal length."""
+    row_margin: float = 2.0
+    """Bits taken off what each row tells: an error of one deviation is nothing special, one of four is."""
+    joining_bits: float = 2.5
+    """Bits that say how a symbol is joined to the others, beside which one it is: sum, product, exponent, function."""
     rows_per_term: int = 3
     """Rows for each term of a cubic, so that an F test has twice as many degrees of freedom left as it spends."""
     most_cubic_terms: int = 84
@@ -98,6 +102,12 @@ class Settings:
     """Different values of an input that a claim reads: through four points go curves of many kinds."""
     spare_digits: float = 2.0
     """Decimal digits. Several fitted numbers in a printed table are believed if they are this much rounder, in all."""
+    beyond: tuple[float, float] = (0.5, 3.0)
+    """Factors by which inputs are taken outside the data: within and far beyond, as users do. A choice."""
+    beyond_rows: int = 64
+    """Rows that are taken there; a median over them is known well enough."""
+    same_under_noise: float = 2.0
+    """Times the noise by which two formulas may differ there and still be one for all that such data can tell."""
     same_elsewhere: float = 1e-5
     """Relative. Two formulas that differ by less outside the data are one function in float32."""
 
@@ -113,6 +123,9 @@ class Settings:
     be refused by chance."""
     kernel_widths: tuple[float, ...] = (1.0, 0.5, 0.2)
     """Widths of the kernels under noise, in units of the deviation of the inputs: a whole range to a tenth of it."""
+    kernel_ridge: float = 0.1
+    """Variance of the noise that the prediction test assumes, in that of what it looks for. A choice: the test is by
+    correlation, so that only the smoothness of its guess depends on it."""
     kernel_blocks: int = 4
     """Blocks of rows that are asked: what four deny is not there."""
     neighbour_level: float = 2e-3
@@ -206,6 +219,8 @@ class Settings:
     rank_cutoff: float = 1e-13
     """Singular values of unit columns, relative to the largest, that count as nothing: a few hundred roundings of
     float64."""
+    square_cutoff: float = 1e-12
+    """The same for a matrix of their products, whose singular values are squares."""
     spare_rows: int = 12
     """Rows beyond the numbers that a search fits, below which it would find something in any table. A choice."""
     ranking_rows: int = 20

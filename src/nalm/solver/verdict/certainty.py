@@ -99,7 +99,7 @@ def functions_are_certain(problem: Problem, formula: Formula) -> bool:
         design = np.nan_to_num(moves / problem.tolerance(by_input)[:, None], posinf=0.0, neginf=0.0)
     length = np.linalg.norm(design, axis=0)
     unit = design / np.where(length > 0, length, 1)
-    inverse = np.linalg.pinv(unit.T @ unit, rcond=1e-12, hermitian=True)
+    inverse = np.linalg.pinv(unit.T @ unit, rcond=SETTINGS.square_cutoff, hermitian=True)
     for k, bend in enumerate(bends):
         if not np.all(length[2 * k : 2 * k + 2] > 0):
             return False
@@ -115,7 +115,7 @@ def _freed(design: Array, misfit: Array) -> tuple[Array, Array]:
     """The steps that numbers would take if they were free, and their standard deviations."""
     length = np.linalg.norm(design, axis=0)
     unit = design / np.where(length > 0, length, 1)
-    inverse = np.linalg.pinv(unit.T @ unit, rcond=1e-12, hermitian=True)
+    inverse = np.linalg.pinv(unit.T @ unit, rcond=SETTINGS.square_cutoff, hermitian=True)
     step = inverse @ (unit.T @ misfit)
     left = misfit - unit @ step
     noise = max(SETTINGS.least_misfit, float(np.sqrt(np.sum(left**2) / max(len(misfit) - design.shape[1], 1))))
@@ -135,7 +135,7 @@ def evidence_bits(problem: Problem, formula: Formula) -> float:
         floor = np.maximum(np.maximum(floor, 1e-300), half_units(problem.y) / height)
     read = sorted(inputs(formula))
     distinct = np.unique(problem.X[:, read], axis=0, return_index=True)[1]
-    return float(np.sum(np.maximum(np.log2(spread / floor[distinct] + 1) - 2, 0)))
+    return float(np.sum(np.maximum(np.log2(spread / floor[distinct] + 1) - SETTINGS.row_margin, 0)))
 
 
 def description_bits(problem: Problem, formula: Formula) -> float:
@@ -146,7 +146,7 @@ def description_bits(problem: Problem, formula: Formula) -> float:
 
 def symbol_bits(problem: Problem, formula: Formula) -> float:
     """The same without the real constants."""
-    symbol = math.log2(problem.columns + 2) + 2.5
+    symbol = math.log2(problem.columns + 2) + SETTINGS.joining_bits
     return size(formula) * symbol + len(inputs(formula))
 
 
@@ -188,13 +188,13 @@ def _bends(formula: Formula, X: Array, value: Array) -> Array:
     return np.asarray(np.nan_to_num(logs[:, i] * logs[:, j], neginf=0.0, posinf=0.0) * value[:, None])
 
 
-def stretched(problem: Problem, rows: int = 64) -> Array:
+def stretched(problem: Problem) -> Array:
     """Inputs beyond the data: some rows, every entry by its own factor."""
-    some = problem.X[:rows]
-    return np.asarray(some * np.random.default_rng(0).uniform(0.5, 3.0, some.shape))
+    some = problem.X[: SETTINGS.beyond_rows]
+    return np.asarray(some * np.random.default_rng(0).uniform(*SETTINGS.beyond, some.shape))
 
 
-def agrees_elsewhere(problem: Problem, one: Formula, other: Formula, within: float = 1e-5) -> bool:
+def agrees_elsewhere(problem: Problem, one: Formula, other: Formula, within: float = SETTINGS.same_elsewhere) -> bool:
     """Are two formulas that both fit the data the same function on inputs beyond the data?"""
     far = stretched(problem)
     a, b = evaluate(one, far), evaluate(other, far)

@@ -182,7 +182,9 @@ def _has_rival(problem: Problem, formula: Formula, pool: Iterable[_Explanation])
     margin = squares * (1 + SETTINGS.clear_margin / problem.rows)
     for other in pool:
         near = float(np.sum(problem.errors(other.formula) ** 2)) < margin
-        if near and not agrees_elsewhere(problem, formula, other.formula, within=2 * problem.blur):
+        if near and not agrees_elsewhere(
+            problem, formula, other.formula, within=SETTINGS.same_under_noise * problem.blur
+        ):
             return True
     real = bool(real_constants(formula))
     for changed in edits(formula, problem.columns):

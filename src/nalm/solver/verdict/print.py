@@ -57,4 +57,6 @@ def _spare_digits(constant: Fitted) -> float:
 
 def _rivals(problem: Problem, formula: Formula, other: Formula) -> bool:
     changed = refine(problem, other, rounds=1)[0] if real_constants(other) else other
-    return problem.holds(changed) and not agrees_elsewhere(problem, formula, changed, within=2 * problem.blur)
+    return problem.holds(changed) and not agrees_elsewhere(
+        problem, formula, changed, within=SETTINGS.same_under_noise * problem.blur
+    )

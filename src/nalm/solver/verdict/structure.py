@@ -88,7 +88,7 @@ def _foretold(X: Array, errors: Array, width: float) -> Array:
     errors = errors - errors.mean(axis=0)
     distance = np.sum(z**2, axis=1)[:, None] + np.sum(z**2, axis=1) - 2 * z @ z.T
     kernel = np.exp(-distance / (4 * z.shape[1] * width**2))
-    smoother = kernel @ np.linalg.inv(kernel + 0.1 * np.eye(len(z)))
+    smoother = kernel @ np.linalg.inv(kernel + SETTINGS.kernel_ridge * np.eye(len(z)))
     own = np.diag(smoother)[:, None]
     foretold = (smoother @ errors - own * errors) / (1 - own)
     size = np.linalg.norm(foretold, axis=0) * np.linalg.norm(errors, axis=0)
