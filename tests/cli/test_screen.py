@@ -19,7 +19,7 @@ from nalm.bench.studies import studies
 from nalm.cli import app, screen
 from nalm.cli.list import _runs as runs_of
 from nalm.cli.options import Selection
-from nalm.cli.options import _ranges as split_ranges
+from nalm.cli.options import _names as split_names
 from nalm.cli.progress import Bar, Stop
 from tests.cli.commands import fails
 
@@ -89,8 +89,10 @@ def test_the_first_control_c_asks_and_the_second_is_the_usual_one(capfd: pytest.
     assert signal.getsignal(signal.SIGINT) is before
 
 
-def test_ranges_are_split_between_and_not_inside() -> None:
-    assert split_ranges(["U[1,2),U[-2,2)", "U[0,1)"]) == ["U[1,2)", "U[-2,2)", "U[0,1)"]
+def test_names_are_split_between_and_not_inside() -> None:
+    assert split_names(["U[1,2),U[-2,2)", "U[0,1)"]) == ["U[1,2)", "U[-2,2)", "U[0,1)"]
+    assert split_names(["sNMU [1,2],NMU", "sNMU [5,10]"]) == ["sNMU [1,2]", "NMU", "sNMU [5,10]"]
+    assert split_names(None) == []
 
 
 def test_a_selection_says_itself_as_a_command_line() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 import shlex
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
@@ -129,7 +130,7 @@ class Selection:
     @property
     def units(self) -> list[str]:
         """The rows asked for, one by one."""
-        return [part for text in self.unit or [] for part in text.split(",") if part]
+        return _names(self.unit)
 
     def chosen(self) -> Study:
         """The study with the selection applied."""
@@ -138,7 +139,7 @@ class Selection:
         study, rows = self._found()
         if self.data:
             study = study.of_data(self.data)
-        study = study.only(rows, _ranges(self.range or []))
+        study = study.only(rows, _names(self.range))
         if self.recipe:
             study = study.trained(self.recipe)
         if self.quick:
@@ -147,7 +148,7 @@ class Selection:
             study = study.for_epochs(self.epochs)
         if self.retire:
             study = study.retiring()
-        study = Changes(self.steps, self.rate, self.batch, _ranges(self.ranges or [])).applied(study)
+        study = Changes(self.steps, self.rate, self.batch, _names(self.ranges)).applied(study)
         return replace(study, seeds=self.seeds) if self.seeds else study
 
     def _found(self) -> tuple[Study, list[str]]:
@@ -222,6 +223,7 @@ def takes_selection(command: Callable[..., None]) -> Callable[..., None]:
     return wrapped
 
 
-def _ranges(texts: list[str]) -> list[str]:
-    """Split at commas between ranges but not inside one: 'U[1,2),U[-2,2)'."""
-    return [part for text in texts for part in text.replace("),", ")|").split("|") if part]
+def _names(texts: list[str] | None) -> list[str]:
+    """Split at commas between names but not inside brackets: 'U[1,2),U[-2,2)', 'NMU,sNMU [1,5]'."""
+    between = re.compile(r",(?![^\[(]*[\])])")  # no bracket closes after it that has not opened after it
+    return [part for text in texts or [] for part in between.split(text) if part]
