@@ -16,7 +16,7 @@ from nalm.bench.changes import Changes
 from nalm.bench.results.store import Store
 from nalm.bench.results.summary import summarise
 from nalm.bench.studies import find_study
-from nalm.bench.studies.mnist_sequences import FAILED, REFERENCE, SequenceStudy, threshold
+from nalm.bench.studies.mnist_sequences import FAILED, REFERENCE, SEQUENCE, SequenceStudy, threshold
 from nalm.bench.study import Study
 from nalm.bench.vision.colour_task import ColourPairs
 from nalm.bench.vision.method import NetworkDescent, NetworkRule
@@ -96,7 +96,7 @@ def test_epochs_scale_steps_and_leave_ramps_in_their_place_if_they_can() -> None
     assert long.penalties["to_grid"] == Ramp(100, 30 * 704, 40 * 704)
     assert short.penalties["to_grid"] == Ramp(100, 5 * 704, 5280)
     assert cell_of(study.for_epochs(10), "NMU").every == 704
-    assert cell_of(find_study("mnist/sequence").quick(), "NMU").every == 3  # 20 steps, eight evaluations
+    assert cell_of(find_study("mnist/sequence").quick(), "NMU").every == 10  # 76 steps, eight evaluations
 
 
 def test_other_studies_have_neither_data_nor_epochs() -> None:
@@ -192,7 +192,7 @@ def test_the_command_line_from_run_to_compare(tmp_path: Path) -> None:
     assert ran.output.count("--data mnist") == 1
     with Store(store, readonly=True) as kept:
         assert {r["unit"] for r in kept.records()} == {REFERENCE, "NMU"}
-        assert all(r["steps"] == DigitSequences().epoch(64) for r in kept.records())
+        assert all(r["steps"] == DigitSequences().epoch(SEQUENCE.quick_batch) for r in kept.records())
     again = runner.invoke(app, ["run", *options, *rows])
     assert "2 already kept" in again.output
     shown = runner.invoke(app, ["show", *options, *rows, "--markdown"])

@@ -100,7 +100,7 @@ def rule(model: Model, method: NetworkMethod) -> Row:
 
 def small(study: ImageStudy, epochs: int, seeds: int) -> Study:
     """What one core can bear on real MNIST in less than half an hour, and what the results page shows."""
-    smaller = ", ".join(filter(None, (f"{epochs} epochs", study.lightened)))
+    smaller = ", ".join(filter(None, (f"{epochs} epochs, batches of {study.quick_batch}", study.lightened)))
     note = f"Far smaller than published: {smaller}."
     taste = replace(study.of_data("mnist"), quick_epochs=epochs, quick_seeds=seeds).quick()
     return replace(taste, name=f"{study.name}-small", title=f"{study.title}, small", notes=(note, *study.notes))
