@@ -196,4 +196,4 @@ SUM = SequenceStudy(
     notes=SEQUENCE_NOTES,
 )
 
-STUDIES = (SEQUENCE, SUM, small(SEQUENCE, epochs=6, seeds=3), small(SUM, epochs=6, seeds=2))
+STUDIES = (SEQUENCE, SUM, small(SEQUENCE, epochs=5, seeds=3), small(SUM, epochs=5, seeds=2))
