@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from pathlib import Path
 
 import pytest
@@ -40,7 +41,9 @@ def test_columns_give_the_lines_that_cells_give(tmp_path: Path) -> None:
         "own": [1.5, "x,y"],
     }
     lines = [as_line([written(cell, 4) for cell in cells]) for cells in zip(*block.values(), strict=True)]
-    assert list(lines_of([block], 4)) == lines == ["a,3,true,0.1235,1.5\n", '\'=b,,,,"x,y"\n']
-    assert next(lines_of([block], None)) == "a,3,true,0.123456789,1.5\n"
-    assert write_csv(tmp_path / "t.csv", list(block), iter(lines)) == 2
+    assert lines_of(block, 4) == lines == ["a,3,true,0.1235,1.5\n", '\'=b,,,,"x,y"\n']
+    assert lines_of(block, None)[0] == "a,3,true,0.123456789,1.5\n"
+    assert write_csv(tmp_path / "t.csv", list(block), [lines[:1], [], lines[1:]]) == 2
     assert (tmp_path / "t.csv").read_text() == "id,seed,solved,test_error,own\n" + "".join(lines)
+    known = [0.1, math.inf, -1e-300, 123456789.0]  # without gaps they are written in one go
+    assert lines_of({"test_error": known}, 6) == [written(value, 6) + "\n" for value in known]

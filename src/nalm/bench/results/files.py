@@ -5,13 +5,12 @@ from __future__ import annotations
 import csv
 import gzip
 import io
-import itertools
 import json
 import math
 import os
 import re
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -41,24 +40,27 @@ def write_table(
     names = [name for name in COLUMNS if name in present] + sorted(present - COLUMNS.keys())
     cells = [[encode(name, record.get(name)) for name in names] for record in kept]
     cells.sort(key=lambda line: [(isinstance(cell, str), -math.inf if cell is None else cell) for cell in line])
-    write_csv(path, names, (as_line([written(cell, digits) for cell in line]) for line in cells), force=force)
+    write_csv(path, names, [[as_line([written(cell, digits) for cell in line]) for line in cells]], force=force)
 
 
-def write_csv(path: PathLike, names: Sequence[str], lines: Iterable[str], *, force: bool = False) -> int:
-    """Write lines under column names as they come, one at a time; returns how many."""
-    count: Iterator[int] = itertools.count()
+def write_csv(path: PathLike, names: Sequence[str], blocks: Iterable[Sequence[str]], *, force: bool = False) -> int:
+    """Write lines under column names as they come, some at a time; returns how many."""
+    count = 0
 
     def write(temporary: Path) -> None:
+        nonlocal count
         with ExitStack() as stack:
             raw: Any = stack.enter_context(temporary.open("wb"))
             if str(path).endswith(".gz"):  # without name and time, so that equal tables are equal files
                 raw = stack.enter_context(gzip.GzipFile("", "wb", COMPRESSION, fileobj=raw, mtime=0))
             text = stack.enter_context(io.TextIOWrapper(raw, "utf-8", newline="", errors="surrogateescape"))
             text.write(as_line([written(name, None) for name in names]))
-            text.writelines(line for line, _ in zip(lines, count, strict=False))
+            for lines in blocks:
+                text.write("".join(lines))
+                count += len(lines)
 
     write_safely(path, write, force=force)
-    return next(count)
+    return count
 
 
 def written(cell: Any, digits: int | None) -> str:
@@ -78,22 +80,21 @@ def as_line(cells: Sequence[str]) -> str:
     return (",".join(cells) or '""') + "\n"
 
 
-def lines_of(blocks: Iterable[Mapping[str, Sequence[Any]]], digits: int | None) -> Iterator[str]:
-    """Lines of a table from columns of records, a block at a time: column by column is several times faster."""
-    for block in blocks:
-        yield from map(as_line, zip(*(_column(name, values, digits) for name, values in block.items()), strict=True))
+def lines_of(block: Mapping[str, Sequence[Any]], digits: int | None) -> list[str]:
+    """Lines of a table from columns of records: column by column is several times faster."""
+    columns = [_column(name, values, digits) for name, values in block.items()]
+    return list(map(as_line, zip(*columns, strict=True)))
 
 
 def _column(name: str, values: Sequence[Any], digits: int | None) -> Sequence[str]:
     kind = COLUMNS.get(name)
     if kind is float and digits is not None:
-        form = f"%.{digits}g"
-        return ["" if value is None else form % value for value in values]
-    if kind is str or kind is bool:  # most of them stand in many records
+        if None not in values:  # one call for all of them: half the time
+            return (f"%.{digits}g " * len(values) % tuple(values)).split()
+        return ["" if value is None else f"{value:.{digits}g}" for value in values]
+    if kind in (str, bool, int):  # most of them stand in many records
         texts = {value: written(value, digits) for value in set(values)}
         return [texts[value] for value in values]
-    if kind is int:
-        return ["" if value is None else str(value) for value in values]
     return [written(value, digits) for value in values]
 
 

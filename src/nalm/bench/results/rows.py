@@ -71,7 +71,7 @@ def encoded(given: Mapping[str, Any], defaults: Mapping[str, Any]) -> tuple[Any,
 
 
 def decoded(names: Sequence[str], lines: Iterable[Sequence[Any]]) -> Iterator[Record]:
-    """Lines of the named columns as records."""
+    """Lines that begin with the named columns as records."""
     changed = [name for name in names if COLUMNS.get(name) in (bool, object)]
     ordered = [name for name in COLUMNS if name in names]
     values_of = itemgetter(*(names.index(name) for name in ordered))

@@ -16,6 +16,7 @@ import zlib
 from collections.abc import Callable, Sequence
 from enum import IntEnum
 from functools import lru_cache
+from operator import itemgetter
 from typing import Any
 
 from nalm.bench.results.columns import COLUMNS
@@ -133,7 +134,7 @@ def intact(lines: Sequence[tuple[Any, ...]], parts: int) -> bool:
     """Whether all lines have the checksums that stand behind their first so many parts: the quick way to many."""
     width = _ENDS[parts - 1]
     return all(
-        [checksum(line[begin:end]) for line in lines] == [line[width + number] for line in lines]
+        list(map(checksum, map(itemgetter(slice(begin, end)), lines))) == [line[width + number] for line in lines]
         for number, (checksum, begin, end) in enumerate(_PARTS[:parts])
     )
 

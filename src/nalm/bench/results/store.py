@@ -26,7 +26,7 @@ from nalm.bench.results.files import read_table as read_table
 from nalm.bench.results.files import write_table as write_table
 from nalm.bench.results.opening import StoreError as StoreError
 from nalm.bench.results.opening import check, connect, explained
-from nalm.bench.results.rows import SEVERAL, batches, conditions, decoded, encoded, in_columns, sound
+from nalm.bench.results.rows import BATCH, SEVERAL, batches, conditions, decoded, encoded, in_columns, sound
 from nalm.bench.results.schema import CHECKS, CREATE, INSERT, STORED, Depth, intact, quoted, with_checks
 from nalm.bench.results.writing import OPEN, TABLES, PathLike, check_target, identity
 from nalm.core.arguments import Index, checks_arguments
@@ -131,7 +131,8 @@ class Store:
     def outcomes(self, ids: Sequence[str]) -> Iterator[Record]:
         """What came out of these runs, which is what tables of successes need: quick, one at a time, in any order."""
         depth = Depth.OUTCOME
-        return decoded(depth.names, self.lines(depth, order=("rowid",), id=list(ids)))
+        found = self._verified(depth, ("rowid",), False, {"id": ids})
+        return decoded(depth.names, itertools.chain.from_iterable(found))
 
     def lines(
         self, depth: Depth = Depth.EXACT, *, order: Sequence[str] = ("id",), curves: bool = False, **equals: Any
@@ -152,14 +153,11 @@ class Store:
         checks = depth.checks if self._checked else ()
         chosen = quoted((*depth.names, *checks, *(("curve",) if curves else ())))
         begin, end, damaged = len(depth.names), len(depth.names) + len(checks), 0
-        found = self._readable(f"SELECT {chosen} FROM runs WHERE {where} ORDER BY {quoted(order)}", values)
-        if wanted is not None:
-            found = (line for line in found if line[0] in wanted)
-        for batch in batches(found):
-            kept = batch
-            if curves or not checks or not intact(batch, depth):
-                kept = [line for line in batch if sound(line[:begin], line[begin:end], line[end:])]
-                damaged += len(batch) - len(kept)
+        for found in self._readable(f"SELECT {chosen} FROM runs WHERE {where} ORDER BY {quoted(order)}", values):
+            kept = asked = found if wanted is None else [line for line in found if line[0] in wanted]
+            if curves or not checks or not intact(asked, depth):
+                kept = [line for line in asked if sound(line[:begin], line[begin:end], line[end:])]
+                damaged += len(asked) - len(kept)
             if kept:
                 yield kept
         if damaged:
@@ -174,18 +172,18 @@ class Store:
         count = next(self._query("SELECT count(*) FROM runs"))[0]
         return set(ids) if len(ids) > count / SCAN_SHARE else None
 
-    def _readable(self, query: str, values: Sequence[Any]) -> Iterator[tuple[Any, ...]]:
-        """As `_query`. Text that damage made unreadable must not end the reading: its record will not match."""
+    def _readable(self, query: str, values: Sequence[Any]) -> Iterator[list[tuple[Any, ...]]]:
+        """As `_batches`. Text that damage made unreadable must not end the reading: its record will not match."""
         count = 0
         try:
-            for line in self._query(query, values):
-                yield line
-                count += 1
+            for batch in self._batches(query, values):
+                yield batch
+                count += len(batch)
         except StoreError as error:
             if "decode to UTF-8" not in str(error):
                 raise
             self._connection.text_factory = _text
-            yield from self._query(f"{query} LIMIT -1 OFFSET {count}", values)
+            yield from self._batches(f"{query} LIMIT -1 OFFSET {count}", values)
 
     @checks_arguments
     def curve(self, run_id: str) -> Curve:
@@ -218,7 +216,9 @@ class Store:
         blocks = (
             in_columns(batch, depth.names, names, more) for batch in self._verified(depth, ("id",), False, equals)
         )
-        return files.write_csv(path, [*names, *more], files.lines_of(blocks, 6 if compact else None), force=force)
+        return files.write_csv(
+            path, [*names, *more], (files.lines_of(block, 6 if compact else None) for block in blocks), force=force
+        )
 
     # -- runs under way ------------------------------------------------------------------------------------------
 
@@ -319,8 +319,13 @@ class Store:
         return added
 
     def _query(self, query: str, values: Iterable[Any] = ()) -> Iterator[tuple[Any, ...]]:
+        return itertools.chain.from_iterable(self._batches(query, values))
+
+    def _batches(self, query: str, values: Iterable[Any] = ()) -> Iterator[list[tuple[Any, ...]]]:
+        """Some lines at a time, which is quicker than one by one."""
         with explained(self.path), closing(self._connection.execute(query, tuple(values))) as cursor:
-            yield from cursor
+            while batch := cursor.fetchmany(BATCH):
+                yield batch
 
 
 _LOST: list[sqlite3.Connection] = []
