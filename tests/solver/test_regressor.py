@@ -1,5 +1,7 @@
 """The scikit-learn regressor."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,6 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from nalm.solver import solve
 from nalm.solver.regressor import ArithmeticRegressor, NotExactWarning
 
 X = np.random.default_rng(0).uniform(1, 2, (120, 3))
@@ -99,6 +102,38 @@ def test_pipelines_searches_and_clones():
     search = GridSearchCV(model, {"effort": ["quick", "normal"]}, cv=2).fit(X, Y)
     assert search.best_estimator_.exact_
     assert clone(model).get_params() == model.get_params()
+
+
+def test_a_warm_start_begins_with_what_was_found():
+    model = ArithmeticRegressor(warm_start=True).fit(X, Y)
+    table = 3 * X + 1
+    model.fit(table, table[:, 0] * table[:, 1] / table[:, 2])
+    assert model.exact_
+    assert str(model.expression_) == "x0*x1/x2"
+    assert model.solution_.chosen.shape == "found before"
+    other = model.fit(table, table[:, 0] + table[:, 1])
+    assert str(other.expression_) == "x0 + x1"
+    assert other.solution_.chosen.shape == "sum"
+    with pytest.raises(ValueError, match="as many targets as before, 1; got 2"):
+        model.fit(X, np.column_stack([Y, Y]))
+    with pytest.raises(ValueError, match="2 features"):
+        model.fit(X[:, :2], Y)
+
+
+def test_a_warm_start_passes_over_columns_that_say_nothing_now():
+    flat = X.copy()
+    flat[:, 1] = 2.0
+    before = solve(X, X[:, 0] / X[:, 2])
+    assert solve(flat, X[:, 0] / X[:, 2], before=before).chosen == replace(before.chosen, shape="found before")
+    assert str(solve(flat, flat[:, 0] * 2 / flat[:, 2], before=solve(X, Y)).expression) == "2*x0/x2"
+    with pytest.raises(ValueError, match="before has the columns x0, x1, x2; the table has a, b, c"):
+        solve(X, Y, names=list("abc"), before=before)
+
+
+def test_without_it_a_fit_begins_anew():
+    model = ArithmeticRegressor().fit(X, Y).fit(X[:, :2], X[:, 0] * X[:, 1])
+    assert model.n_features_in_ == 2
+    assert model.solution_.chosen.shape != "found before"
 
 
 def test_print_shows_the_table_with_the_chosen_one_marked():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Self
 
@@ -37,6 +37,7 @@ class ArithmeticRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         strict: raise instead of predicting with an approximation.
         functions, units: as in `nalm.solve`.
         max_seconds: each target's search ends after so long with the best it has.
+        warm_start: a second `fit` tries the formulas of the first before it searches.
         verbose: show on the error stream what is being tried.
         random_state: the same number gives the same answer.
 
@@ -58,6 +59,7 @@ class ArithmeticRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         functions: Iterable[str] | None = None,
         units: Mapping[str, str] | None = None,
         max_seconds: float | None = None,
+        warm_start: bool = False,
         verbose: bool = False,
         random_state: int = 0,
     ) -> None:
@@ -67,6 +69,7 @@ class ArithmeticRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.functions = functions
         self.units = units
         self.max_seconds = max_seconds
+        self.warm_start = warm_start
         self.verbose = verbose
         self.random_state = random_state
 
@@ -78,24 +81,28 @@ class ArithmeticRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             sample_weight: how much each row counts in an approximation. A law holds at every row alike, so there only
                 rows of weight 0 are left out.
         """
-        for name, hint in (("random_state", Seed | None), ("strict", bool), ("verbose", bool)):
+        for name, hint in (("random_state", Seed | None), ("strict", bool), ("warm_start", bool), ("verbose", bool)):
             check("ArithmeticRegressor", name, getattr(self, name), need_of(hint))
         named = getattr(X, "columns", None)
         names = None if named is None else column_names(X, None, len(named))
+        earlier = self._earlier()
         table, target = validate_data(
             self, X, y, dtype=np.float64, multi_output=True, y_numeric=True, ensure_min_samples=SETTINGS.fewest_rows,
-            ensure_all_finite=False,
+            ensure_all_finite=False, reset=not earlier,
         )  # fmt: skip
         columns = np.asarray(target, dtype=np.float64).reshape(len(target), -1)
+        earlier = earlier or [None] * columns.shape[1]
+        if len(earlier) != columns.shape[1]:
+            raise ValueError(f"warm_start needs as many targets as before, {len(earlier)}; got {columns.shape[1]}")
         self._several = np.ndim(target) == 2
         with _progress(self.verbose) as report:
             self._solutions = [
                 solve(
                     table, column, names=names, noise=self.noise, effort=self.effort, weights=sample_weight,
                     functions=self.functions, units=self.units,
-                    max_seconds=self.max_seconds, seed=self.random_state or 0, report=report,
+                    max_seconds=self.max_seconds, before=before, seed=self.random_state or 0, report=report,
                 )
-                for column in columns.T
+                for column, before in zip(columns.T, earlier, strict=True)
             ]  # fmt: skip
         self.solution_ = self._each(self._solutions)
         self.expression_ = self._each([solution.expression for solution in self._solutions])
@@ -104,6 +111,10 @@ class ArithmeticRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.exact_ = all(solution.exact for solution in self._solutions)
         self._say_if_not_found()
         return self
+
+    def _earlier(self) -> Sequence[Solution | None]:
+        """What an earlier fit has found, if this one is to begin with it."""
+        return getattr(self, "_solutions", ()) if self.warm_start else ()
 
     def _each(self, values: list[Any]) -> Any:
         return values if self._several else values[0]

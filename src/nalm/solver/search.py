@@ -126,7 +126,7 @@ def _blurred(exact: Finding, effort: Effort, stage: Cost, among: Iterable[Shape]
         among: the shapes they are taken from.
     """
     shapes = [s for s in among if s.blurred_cost is not None and s.blurred_cost <= stage]
-    reach = replace(BLURRED, functions=effort.functions)
+    reach = replace(BLURRED, functions=effort.functions, before=effort.before)
     if stage < Cost.DEEP and (printed := as_printed(exact.problem)) is not None:
         report("printed digits")
         inside = [in_print(printed, verdict) for verdict in climb(Scope(printed, reach), map(_first, shapes))]

@@ -18,6 +18,7 @@ from nalm.solver.data.columns import column_names, set_aside
 from nalm.solver.data.dimensions import dimensions
 from nalm.solver.data.problem import checked
 from nalm.solver.data.rows import gathered
+from nalm.solver.formula.algebra import Formula, inputs, real_constants, renumbered
 from nalm.solver.formula.functions import named
 from nalm.solver.outliers import without_outliers
 from nalm.solver.search import searched_within
@@ -40,6 +41,7 @@ def solve(
     weights: Any = None,
     units: Mapping[str, str] | None = None,
     max_seconds: NotNegative | None = None,
+    before: Solution | None = None,
     seed: Seed = 0,
     report: Callable[[str], None] = lambda _: None,
 ) -> Solution:
@@ -58,6 +60,7 @@ def solve(
         units: physical units of columns by name, and of the target as "y" (`{"m": "kg", "y": "newton"}`); formulas that
             do not balance are not claimed.
         max_seconds: the search ends after so long with the best it has; None for no limit.
+        before: an earlier answer for a table with these columns, whose formulas are tried first.
         seed: the same seed gives the same answer.
         report: called with the name of each shape as it is tried.
 
@@ -83,7 +86,7 @@ def solve(
             rows = gathered(table, weights)
             problem, columns, aside = set_aside(rows.problem, labels)
             notes = [*rows.notes, *aside]
-            reach = replace(EFFORTS[effort], functions=named(functions))
+            reach = replace(EFFORTS[effort], functions=named(functions), before=_laws_of(before, labels, columns))
             limit = clock.left(SETTINGS.search_share)
             finding = searched_within(limit, problem, reach, noise is not None, report)
             finding = everywhere(finding, rows, columns)
@@ -96,6 +99,24 @@ def solve(
     used = finding.problem
     evidence = Evidence(chosen.backward_error, table.rows, used.noise, chosen.constants, tuple(notes), used.additive)
     return Solution(finding.verdict, evidence, tuple(labels), finding.tried, unit, time.perf_counter() - began)
+
+
+def _laws_of(earlier: Solution | None, names: Sequence[str], columns: Sequence[int]) -> tuple[Formula, ...]:
+    """The formulas of an earlier answer that may be laws, over the columns that are searched, the chosen one first.
+
+    Those with more numbers were fitted to the earlier rows; as approximations, formulas are made anew from the rows.
+    """
+    if earlier is None:
+        return ()
+    if earlier.names != tuple(names):
+        raise ValueError(f"before has the columns {', '.join(earlier.names)}; the table has {', '.join(names)}")
+    listed = [earlier.chosen.formula, *(verdict.candidate.formula for verdict in earlier.front)]
+    place = {column: k for k, column in enumerate(columns)}
+    return tuple(
+        renumbered(formula, [place.get(i, -1) for i in range(len(names))])
+        for formula in dict.fromkeys(listed)
+        if len(real_constants(formula)) <= SETTINGS.most_constants and inputs(formula) <= place.keys()
+    )
 
 
 _linear_algebra = cache(ThreadpoolController)  # looks for the libraries on first use, when all of them are loaded

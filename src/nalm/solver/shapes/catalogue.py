@@ -193,7 +193,11 @@ THROUGH_FUNCTIONS_MORE = (QUOTIENT_WITH_CONSTANTS, RATIONAL, SMALL_TREES, WITH_F
 BELOW_FUNCTIONS = (QUOTIENT_WITH_CONSTANTS, RATIONAL, SMALL_TREES)
 """What the argument of a function around the whole formula is searched with besides."""
 
+# Under noise it has to stand beside all its rivals, so there it is tried last.
+FOUND_BEFORE = Shape("found before", Cost.CLOSED_FORM, lambda scope: iter([iter(scope.effort.before)]), Cost.DEEP)
+
 SHAPES = (
+    FOUND_BEFORE,
     *CLOSED_FORMS,
     _products_of_sums(2),
     SUM_OF_PRODUCTS,

@@ -49,6 +49,7 @@ class Effort:
         tree_budget: the most pairs of trees that one step may combine.
         function_columns: of functions of small trees, and of polynomials.
         functions: which elementary functions a formula may hold.
+        before: formulas that an earlier search has ended with, tried first.
         costs: the costliest shapes tried.
     """
 
@@ -67,6 +68,7 @@ class Effort:
     tree_budget: int = 2_000_000
     function_columns: int = 6
     functions: tuple[Function, ...] = tuple(Function)
+    before: tuple[Formula, ...] = ()
     costs: Cost = Cost.DEEP
 
 
