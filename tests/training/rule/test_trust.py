@@ -18,7 +18,7 @@ from nalm.training.rule.between import Between
 from nalm.training.rule.mode import Seen
 from nalm.training.rule.stack import Stack
 from nalm.training.rule.watch import Watched
-from tests.training.rule.test_steps import Draw, batches, first_times_second, go_on, squared, train
+from tests.training.rule.test_steps import Draw, batches, find, first_times_second, go_on, squared, train
 from tests.units.test_forms import FORMED, form_of
 
 
@@ -153,8 +153,7 @@ def noisy(share: float, target: Callable[[Tensor], Tensor] = first_times_second)
     return draw
 
 
-@pytest.mark.parametrize("share", [0.05, 0.2])
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize(("share", "seed"), [(0.05, 0), (0.2, 1)])
 def test_noise_between_layers_does_not_block_the_grid(share: float, seed: int) -> None:
     model = Gained(seed)
     train(model, noisy(share), 600, base=lambda p: torch.optim.Adam(p, 3e-2))
@@ -168,7 +167,7 @@ def test_batch_norm_above_a_unit_leaves_it_a_curvature() -> None:
     torch.manual_seed(0)
     model = nn.Sequential(nalm.NRU(3, 1, seed=0), nn.BatchNorm1d(1), nn.Linear(1, 1))
     draw = batches(lambda x: 3 * first_times_second(x) - 4, 3, 1.0, 2.0, 128)
-    train(model, draw, 400, base=lambda p: torch.optim.Adam(p, 1e-2))
+    find(model, draw, 400, base=lambda p: torch.optim.Adam(p, 1e-2))
     assert model[0].W.tolist() == [[1, 1, 0]]
 
 
@@ -276,10 +275,10 @@ def test_a_reader_may_learn_gains_anew() -> None:
 def test_a_stack_without_a_grid_point_ends_with_the_best_free_numbers() -> None:
     net = nalm.Chain(nalm.NAU(3, 2, seed=0), nalm.NMU(2, 1, seed=0))
     draw = batches(lambda x: 0.6 * first_times_second(x), 3, 1.0, 2.0)
-    optimiser = train(net, draw, 400)
+    optimiser = train(net, draw, 100)
     assert deployed(net, draw) < 1e-6
     held, attempts = deployed(net, draw), optimiser.report().numbers()["layers.0/attempts"]
-    go_on(optimiser, draw, range(400, 700))  # a good model is never thrown away, and nothing better is sought
+    go_on(optimiser, draw, range(100, 250))  # a good model is never thrown away, and nothing better is sought
     assert deployed(net, draw) <= 2 * held + 1e-10
     assert optimiser.report().numbers()["layers.0/attempts"] == attempts
 
@@ -321,7 +320,8 @@ def test_what_an_attempt_found_is_kept_cut_to_the_boxes_where_it_is_better() -> 
 def test_a_linear_layer_directly_above_is_solved(gain: float, bias: float, low: float) -> None:
     model = Gained(7)
     draw = batches(lambda x: gain * first_times_second(x) + bias, 4, low, 2.0, 128)
-    train(model, draw, 250, base=lambda p: torch.optim.Adam(p, 1e-2))
+    optimiser = find(model, draw, 250, base=lambda p: torch.optim.Adam(p, 1e-2))
+    go_on(optimiser, draw, range(250, 260))  # Adam must not walk gain and bias away again
     assert model.unit.W.tolist() == [[1, 1, 0, 0]]
     assert deployed(model, draw) < 1e-8
 
@@ -344,11 +344,10 @@ def gated(second: type[nalm.Unit], *sizes: int, seed: int = 0, runs: tuple[int, 
     return chain
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_a_chain_with_gates_is_learned(seed: int) -> None:
-    net = gated(nalm.NRU, 4, 2, 1, seed=seed)
+def test_a_chain_with_gates_is_learned() -> None:
+    net = gated(nalm.NRU, 4, 2, 1, seed=0)
     draw = batches(lambda x: 1 / x[:, :3].prod(1, keepdim=True), 4, 1.0, 2.0, 128)
-    train(net, draw, 450)
+    find(net, draw, 450)
     assert net.on_grid()
     assert str(nalm.read(net)) == "1/(x0*x1*x2)"
     assert deployed(net, draw) < 1e-10
@@ -361,7 +360,7 @@ def test_runs_of_a_cohort_may_differ_in_their_gates() -> None:
         x = 4 * torch.rand(64, 3, generator=torch.Generator().manual_seed(step)) - 2
         return x.expand(2, -1, -1), torch.stack([x[:, :1] + x[:, 1:2], first_times_second(x)])
 
-    optimiser = train(net, draw, 300, lambda y, t: (y - t).square().mean((-2, -1)))
+    optimiser = train(net, draw, 150, lambda y, t: (y - t).square().mean((-2, -1)))
     gate = net.layers[0]
     assert isinstance(gate, nalm.Gated)
     assert gate.g.flatten().tolist() == pytest.approx([1, 0], abs=1e-12)  # a sigmoid that is saturated
@@ -418,8 +417,8 @@ def test_several_outputs_below_a_linear_layer_do_not_harm() -> None:
 
     draw = batches(lambda x: first_times_second(x) + x[:, 2:3] * x[:, 3:], 4, 1.0, 2.0, 128)
     model, control = make(), make()
-    train(model, draw, 500, base=lambda p: torch.optim.Adam(p, 1e-2))
-    adam(control, draw, 500, 1e-2)
+    train(model, draw, 200, base=lambda p: torch.optim.Adam(p, 1e-2))
+    adam(control, draw, 200, 1e-2)
     assert deployed(model, draw) <= max(1.2 * deployed(control, draw), 1e-3)
 
 
