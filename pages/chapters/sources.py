@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from nalm.bench.results.summary import CellSummary, summarise
+from nalm.bench.results.summary import CellSummary
 from nalm.bench.studies import studies
 from nalm.bench.study import Study
-from pages.committed import DOCS, RESULTS, rows_of
+from pages.committed import DOCS, counted
 from pages.markdown import markdown_table
 
 LIST = Path(__file__).parent.parent / "sources.csv"
@@ -74,7 +74,7 @@ def _line(item: Item) -> list[str]:
     if not item.studies:
         return [item.item, item.shows, "-", f"not reproduced: {item.reason}", ""]
     known = studies()
-    found = [(known[name], _entries(known[name])) for name in item.studies if name in known]
+    found = [(known[name], counted(name)) for name in item.studies if name in known]
     names = ", ".join(f"`{name}`" for name in item.studies)
     if not any(entries for _, entries in found):
         return [item.item, item.shows, names, _state_of_smaller(item), ""]
@@ -90,18 +90,13 @@ def _mentions(item: Item) -> bool:
     return f"{item.source}, {item.item}" in text
 
 
-def _entries(study: Study) -> list[CellSummary]:
-    chapter = study.name.partition("/")[0]
-    return summarise(study, rows_of(chapter)) if (RESULTS / f"{chapter}.csv.gz").exists() else []
-
-
 def _state(found: list[tuple[Study, list[CellSummary]]]) -> str:
     """Full, or which part of the study's own seeds and cells is there."""
     cells = sum(len({(cell.row, cell.column) for cell in study.cells}) for study, _ in found)
-    counted = sum(len(entries) for _, entries in found)
+    run = sum(len(entries) for _, entries in found)
     fewest = [(min(e.runs for e in entries), study.seeds) for study, entries in found if entries]
     seeds = min(fewest, key=lambda pair: pair[0] / pair[1])
-    missing = list(_missing(cells - counted, *seeds))
+    missing = list(_missing(cells - run, *seeds))
     return "full" if not missing else f"fewer: {', '.join(missing)}"
 
 
@@ -109,7 +104,7 @@ def _state_of_smaller(item: Item) -> str:
     """What is there of studies that were not run as published: their smaller ones, if those were."""
     known = studies()
     smaller = [f"{name}{ending}" for name in item.studies for ending in ("-small", "-short")]
-    shown = [f"`{name}`" for name in smaller if name in known and _entries(known[name])]
+    shown = [f"`{name}`" for name in smaller if name in known and counted(name)]
     return f"fewer steps: {', '.join(shown)}" if shown else "to be run"
 
 

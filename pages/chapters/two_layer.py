@@ -16,7 +16,6 @@ import torch
 
 from nalm.bench.method import Stepwise
 from nalm.bench.results.store import Store
-from nalm.bench.results.summary import summarise
 from nalm.bench.run import Run
 from nalm.bench.show.figures import COLOURS
 from nalm.bench.show.tables import markdown_tables
@@ -24,7 +23,7 @@ from nalm.bench.studies import find_study, studies
 from nalm.bench.task import SampledTask
 from nalm.core.containers import Chain
 from nalm.core.uniforms import Stream, uniforms
-from pages.committed import RESULTS, ROOT, entries_of, extended, rows_of
+from pages.committed import RESULTS, ROOT, counted, entries_of, extended, rows_of
 from pages.markdown import markdown_table, picture
 
 TABLE = RESULTS / "two-layer-gates.csv"
@@ -82,7 +81,7 @@ ENOUGH = 10  # seeds at full length below which a table would show luck
 
 def table(name: str) -> str:
     """The cells of a study that have enough seeds; shortened runs are other studies, and are not shown."""
-    study, entries = find_study(name), summarise(find_study(name), rows_of("two-layer"))
+    study, entries = find_study(name), counted(name)
     enough = [entry for entry in entries if entry.runs >= ENOUGH]
     if not enough:
         return f"`{name}`: no cell has {ENOUGH} seeds at full length yet; see the end."
