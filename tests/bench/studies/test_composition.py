@@ -115,8 +115,7 @@ def test_native_and_torch_train_a_selector_alike() -> None:
     assert len({record["test_error"] for record in native}) == 3  # one seed, but each run has its own expression
 
 
-@pytest.mark.parametrize("inputs", [4, 7])
-@pytest.mark.parametrize("name", RANGES)
+@pytest.mark.parametrize(("name", "inputs"), [*((name, 4) for name in RANGES), ("U[-2,2)", 7), ("U[1.1,1.2)", 7)])
 def test_the_solver_finds_all_sixteen(name: str, inputs: int) -> None:
     tasks: list[SampledTask] = [Composition(*RANGES[name], steps=s, inputs=inputs) for s in EXPRESSIONS]
     runs = [Run(single("FormulaLayer", inputs, label="solver"), task, Discover(), seed=0) for task in tasks]
