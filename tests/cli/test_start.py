@@ -58,9 +58,7 @@ def test_the_shell_completes_commands_and_studies() -> None:
         return done.stdout
 
     assert {"show", "run", "list", "solve"} <= set(completed("nalm ").split())
-    assert "single-module/mul" in completed("nalm show single-m").split() or "single-module/mul" in completed(
-        "nalm show "
-    )
+    assert "single-module/mul" in completed("nalm show ").split()
 
 
 @pytest.mark.parametrize("seconds", [0.1, 0.4, 1.0, 2.0, 4.0])
@@ -81,18 +79,18 @@ def test_control_c_is_quiet_at_any_moment(seconds: float, tmp_path: Path) -> Non
 
 
 def test_one_control_c_during_training_says_what_is_kept(tmp_path: Path) -> None:
-    words = ("run", "single-module/mul", "--unit", "NMU", "--seeds", "25")
+    words = ("run", "single-module/mul", "--unit", "NMU", "--range", "U[1,2)", "--seeds", "2")
     with subprocess.Popen(
         [sys.executable, "-c", PROGRAM, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path
     ) as process:
         assert process.stdout
         assert process.stdout.readline() == "ready\n"
-        assert "225 runs, 0 already kept" in process.stdout.readline()
+        assert "2 runs, 0 already kept" in process.stdout.readline()
         time.sleep(0.2)
         process.send_signal(signal.SIGINT)
         output, errors = process.communicate(timeout=60)
     assert process.returncode == 130, errors
-    assert "of 225 runs are kept in runs.db; run it again to go on" in output
+    assert "of 2 runs are kept in runs.db; run it again to go on" in output
     assert "Ctrl-C again stops at once" in errors
 
 

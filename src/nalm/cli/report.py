@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from nalm.cli.screen import out
 from nalm.cli.writing import Force, write_file
+
+if TYPE_CHECKING:
+    from nalm.bench.study import Study
 
 
 def report(
@@ -30,13 +34,20 @@ def report(
 
     sources = store or [DEFAULT_STORE]
     records = [record for source in sources for record in _with_curves(source)]
-    full = list(studies().values())
-    known = {name for study in full for name in study.ids()}
-    quick = [replace(study.quick(), name=f"{study.name} --quick") for study in full]
-    others = [study for study in quick if any(r["id"] not in known for r in records)]
-    page = report_page([*full, *others], records, ", ".join(str(source) for source in sources))
+    names = {record["id"] for record in records}
+    shown, others = _with_any(studies().values(), names)
+    if others:
+        quick = [replace(study.quick(), name=f"{study.name} --quick") for study in studies().values()]
+        shown += _with_any(quick, names)[0]
+    page = report_page(shown, records, ", ".join(str(source) for source in sources))
     write_file(output, lambda path: path.write_text(page, encoding="utf-8"), force, (".html",), sources)
     out.say(f"{output} written ({len(page) / 1e3:,.0f} kB). Open it in a browser.")
+
+
+def _with_any(studies: Iterable[Study], names: set[str]) -> tuple[list[Study], set[str]]:
+    """The studies that have any of these runs, and the runs that are in none: naming all runs of a study takes time."""
+    found = [(study, names.intersection(study.ids())) for study in studies]
+    return [study for study, own in found if own], names.difference(*(own for _, own in found))
 
 
 def _with_curves(source: Path) -> list[dict[str, Any]]:
