@@ -54,7 +54,11 @@ def test_the_published_scale() -> None:
 
 def test_both_starts_of_the_transformer_can_be_chosen() -> None:
     starts = {c.column: c.task for c in find_study("mnist/colour").cells}
-    assert starts == {"identity start": ColourPairs(), "published start": ColourPairs(identity=False)}
+    assert starts == {
+        "identity start": ColourPairs(),
+        "published start": ColourPairs(identity=False),
+        "upright digits": ColourPairs(upright=True),
+    }
 
 
 @pytest.mark.parametrize("name", RULED)

@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from nalm.bench.vision import sequences
+from nalm.bench.vision.colour_task import ColourPairs, LoadedColours
 from nalm.bench.vision.digits import DEVIATION, MEAN, Images, load_digits, normalised
 from nalm.bench.vision.distortion import CANVAS, distorted
 from nalm.bench.vision.pairs import draw_pairs, folds
@@ -96,6 +97,16 @@ def test_every_image_of_a_batch_moves_by_itself_and_equal_seeds_move_alike() -> 
     assert torch.equal(one, same)
     assert not torch.equal(one, other)
     assert not torch.equal(one[0, 0], one[0, 1])
+
+
+@pytest.mark.parametrize("upright", [True, False])
+def test_the_colours_of_a_batch_keep_all_their_ink_if_they_stay_upright(upright: bool) -> None:
+    loaded = LoadedColours(ColourPairs(samples=1, measured=10, upright=upright), 0, "cpu")
+    images, products = loaded.batch(torch.arange(20), step_seed=5)
+    shown = loaded.train.images.pixels[loaded.train.index[:20]].double().sum((-1, -2))
+    ink = ((images.double() * DEVIATION + MEAN) * 255).sum((-1, -2))
+    assert torch.allclose(ink, shown, atol=1) == upright
+    assert products.squeeze(-1).tolist() == loaded.train.labels[:20].prod(-1).tolist()
 
 
 def test_normalised_pixels_have_the_published_mean() -> None:

@@ -54,12 +54,14 @@ def test_a_decision_has_two_outputs_that_exclude_each_other(relation: str) -> No
     assert OPERATIONS[relation].off(1 - answers, answers) == 1
 
 
-def moved(monkeypatch: pytest.MonkeyPatch, turn: float, scale: float, right: int, down: int) -> torch.Tensor:
+def moved(
+    monkeypatch: pytest.MonkeyPatch, turn: float, scale: float, right: int, down: int, upright: bool = False
+) -> torch.Tensor:
     """One image, moved by numbers that are given instead of drawn; bytes again, without the normalisation."""
     low, high = distortion.SCALES
     drawn = torch.tensor([[(turn / distortion.TURN + 1) / 2, (scale - low) / (high - low), right / 14, down / 14]])
     monkeypatch.setattr(torch, "rand", lambda *_, **__: drawn + torch.tensor([0, 0, 0.01, 0.01]))
-    return (distortion.distorted(picture()[None], torch.Generator())[0] * DEVIATION + MEAN) * 255
+    return (distortion.distorted(picture()[None], torch.Generator(), upright)[0] * DEVIATION + MEAN) * 255
 
 
 def picture() -> torch.Tensor:
@@ -72,6 +74,8 @@ def test_an_image_is_pasted_turned_and_scaled(monkeypatch: pytest.MonkeyPatch) -
     expected = torch.zeros(42, 42)
     expected[13:41, 3:31] = picture()
     torch.testing.assert_close(still, expected, rtol=0, atol=1e-2)
+    upright = moved(monkeypatch, turn=30, scale=0.8, right=3, down=13, upright=True)
+    torch.testing.assert_close(upright, expected, rtol=0, atol=1e-2)
     monkeypatch.setattr(distortion, "TURN", 90.0)
     turned = moved(monkeypatch, turn=90, scale=1, right=0, down=0)
     torch.testing.assert_close(turned[:28, :28], torch.rot90(picture(), -1).float(), rtol=0, atol=1e-2)

@@ -51,7 +51,7 @@ def parameters(training: Training) -> torch.Tensor:
         Run(cell("SNMU", 1.0), DigitSequences(lengths=(1, 2)), NetworkDescent(Recipe(steps=6, batch=8)), 0, every=2),
         Run(
             head("NMU"),
-            ColourPairs(samples=2, measured=20, light=True),
+            ColourPairs(samples=2, measured=20, light=True, upright=True),
             NetworkDescent(Recipe(steps=6, batch=4)),
             0,
             every=2,

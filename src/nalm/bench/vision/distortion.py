@@ -13,16 +13,17 @@ TURN = 45.0  # degrees to either side
 SCALES = (0.7, 1.2)
 
 
-def distorted(pixels: Tensor, generator: torch.Generator) -> Tensor:
+def distorted(pixels: Tensor, generator: torch.Generator, upright: bool = False) -> Tensor:
     """Bytes `(..., 28, 28)` to normalised images `(..., 42, 42)`, each digit moved by itself.
 
     As published: turned by up to 45 degrees and scaled by 0.7 to 1.2 about its centre inside its own 28 x 28 image
-    (nearest pixel; what leaves that image is lost), which is then pasted at one of 14 x 14 places.
+    (nearest pixel; what leaves that image is lost), which is then pasted at one of 14 x 14 places. If it is to stay
+    upright, it is only pasted.
     """
     flat = pixels.reshape(-1, SIDE, SIDE)
     u = torch.rand(len(flat), 4, generator=generator).to(pixels.device)
-    angle = torch.deg2rad((2 * u[:, 0] - 1) * TURN)
-    scale = SCALES[0] + (SCALES[1] - SCALES[0]) * u[:, 1]
+    angle = torch.deg2rad((2 * u[:, 0] - 1) * (0.0 if upright else TURN))
+    scale = torch.ones_like(angle) if upright else SCALES[0] + (SCALES[1] - SCALES[0]) * u[:, 1]
     corner = (u[:, 2:] * (CANVAS - SIDE)).floor()  # (count, 2) as (x, y)
     places = torch.arange(CANVAS, device=pixels.device)
     inside = (places[None, None] - corner[..., None]).float()  # (count, 2, 42): pixel of the small image
