@@ -12,12 +12,14 @@ import numpy as np
 from nalm.bench.show.drawings import draw_confusions, draw_weight_ways
 from nalm.bench.studies import find_study
 from nalm.bench.studies.mnist_sequences import REFERENCE, error_at, threshold
+from nalm.bench.vision.colour_task import ColourPairs
+from nalm.bench.vision.pairs import folds, pairs_from
 from pages.committed import rows_of
 from pages.markdown import markdown_table, picture
 
 CHAPTER = "mnist"
 CAN_READ = 0.5  # of the digits: a reference below it did not learn to read and sets no threshold
-LENGTHS = ("1", "2", "3", "5", "10", "20")
+LENGTHS = {"mnist/sequence-small": ("1", "2", "3", "5", "10", "20"), "mnist/sum-small": ("1", "10", "100", "1000")}
 PAIR_STUDIES = ("mnist/product-small", "mnist/division-small", "mnist/colour-small")
 
 
@@ -25,15 +27,21 @@ def _table(head: Sequence[str], lines: Sequence[Sequence[str]], study: str) -> s
     return markdown_table(head, lines) if lines else f"*Not run yet: `nalm run {study}`.*"
 
 
-def _records(study: str) -> dict[str, list[dict[str, Any]]]:
-    """The committed runs of a study by row, in the study's order."""
+def _cells(study: str) -> dict[tuple[str, str], list[dict[str, Any]]]:
+    """The committed runs of a study by row and column, in the study's order; a run that columns share stands once."""
     known = {record["id"]: record for record in rows_of(CHAPTER)}
-    found: dict[str, list[dict[str, Any]]] = {}
-    seen: set[str] = set()
+    found: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for cell, run in find_study(study).runs():
-        if run.id in known and run.id not in seen:
-            seen.add(run.id)
-            found.setdefault(cell.row, []).append(known[run.id])
+        if run.id in known:
+            found.setdefault((cell.row, cell.column), []).append(known.pop(run.id))
+    return found
+
+
+def _records(study: str) -> dict[str, list[dict[str, Any]]]:
+    """The committed runs of a study by row."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for (row, _), records in _cells(study).items():
+        found.setdefault(row, []).extend(records)
     return found
 
 
@@ -47,14 +55,16 @@ def _percent(values: Sequence[float | None]) -> str:
 
 def accuracies(study: str, published: str) -> str:
     """Ours, in per cent (± standard error where there are several folds), beside the published accuracy named."""
-    said = {row: cell.measures.get(published) for (row, _), cell in find_study(study).published.items()}
+    whole = find_study(study)
+    said = {row: cell.measures.get(published) for (row, _), cell in whole.published.items()}
+    many = len(whole.columns) > 1
     lines = []
-    for row, records in _records(study).items():
+    for (row, column), records in _cells(study).items():
         theirs = said.get(row)
         exact = sum(bool(record["solved"]) for record in records)
         lines.append(
             [
-                row,
+                f"{row}, {column}" if many else row,
                 str(len(records)),
                 f"{records[0]['steps']:,}",
                 f"{np.mean([record['seconds'] for record in records]):.0f}",
@@ -62,11 +72,18 @@ def accuracies(study: str, published: str) -> str:
                 _percent([record["digit_rounded"] for record in records]),
                 _percent([record["result_rounded"] for record in records]),
                 _percent([record["result_exact"] for record in records]),
+                f"{np.mean([record['test_error'] for record in records]):.3g}",
                 "-" if theirs is None else f"{100 * theirs:.1f}",
             ]
         )
-    head = ["head", "folds", "steps", "CPU s", "unit exact", "digits read", "results", "to the bit", "published"]
-    return _table(head, lines, study)
+    measured = ["unit exact", "digits read", "results", "to the bit", "squared error"]
+    return _table(["head", "folds", "steps", "CPU s", *measured, "published"], lines, study)
+
+
+def constant_error() -> str:
+    """The squared error of who always says the mean product of the pairs trained on, in the first fold of colours."""
+    trained, tested = (np.array(part).prod(-1) for part in folds(pairs_from(0), ColourPairs().folds)[0])
+    return f"{np.square(tested - trained.mean()).mean():.0f}"
 
 
 def weights() -> str:
@@ -87,23 +104,30 @@ def _numbers(value: Any) -> str:
     return ", ".join(f"{v:.3f}" for v in np.asarray(value).reshape(-1))
 
 
-def lengths() -> str:
-    """Errors at some lengths, and the threshold that the reference sets."""
-    records = _records("mnist/sequence-small")
-    if not records:
-        return _table((), (), "mnist/sequence-small")
+def lengths(study: str) -> str:
+    """Errors at some lengths, the threshold that the reference sets, and the published shares of seeds below it."""
+    records = _records(study)
+    columns = LENGTHS[study]
     references = [r for r in records.get(REFERENCE, []) if r["digit_rounded"] > CAN_READ]
-    limits = {length: threshold([error_at(r, length) for r in references]) for length in LENGTHS}
-    told = [f"{limits[length]:.3g}" if references else "-" for length in LENGTHS]
-    lines = [["threshold", "", "", *told]]
+    limits = {length: threshold([error_at(r, length) for r in references]) for length in columns}
+    lines = [["threshold", "", "", "", "", *(f"{limits[length]:.3g}" if references else "-" for length in columns)]]
+    published = find_study(study).published
     for row, own in records.items():
         for record in own:
-            errors = [(error_at(record, length), limits[length]) for length in LENGTHS]
+            errors = [(error_at(record, length), limits[length]) for length in columns]
             shown = [f"{error:.3g}{' ✓' if error < limit else ''}" for error, limit in errors]
-            lines.append(
-                [f"{row}, seed {record['seed']}", _yes(record["solved"]), _percent([record["digit_rounded"]]), *shown]
-            )
-    return markdown_table(["cell", "unit exact", "digits read", *LENGTHS], lines)
+            told = [f"{record['steps']:,}", f"{record['seconds']:.0f}", _since(record["solved_at"])]
+            read = _percent([record["digit_rounded"]])
+            lines.append([f"{row}, seed {record['seed']}", *told, read, *shown])
+        rates = [cell.success for length in columns if (cell := published.get((row, length))) is not None]
+        if rates:
+            lines.append([f"{row}, published: ✓ of ten seeds", "", "", "", "", *(f"{10 * rate:.0f}" for rate in rates)])
+    head = ["cell", "steps", "CPU s", "exact from step", "digits read", *columns]
+    return _table(head, lines if records else (), study)
+
+
+def _since(step: int | None) -> str:
+    return "never" if step is None else f"{step:,}"
 
 
 def _yes(truth: Any) -> str:
@@ -113,7 +137,7 @@ def _yes(truth: Any) -> str:
 def rule() -> str:
     """The training rule beside Adam, same networks, data and folds: at equal steps, and when Adam's time is up."""
     lines = []
-    for study in (*PAIR_STUDIES, "mnist/sequence-small"):
+    for study in (*PAIR_STUDIES, *LENGTHS):
         records = _records(study)
         for row in [row for row in records if row.endswith(" lgn")]:
             adam = {record["seed"]: record for record in records.get(row.removesuffix(" lgn"), [])}

@@ -31,7 +31,7 @@ class ImageStudy(Study):
     pattern: str = "NMU"
     quick_epochs: int = 4
     quick_batch: int = 32
-    quick_seeds: int = 2
+    quick_seeds: int = 1
     often: int = 1_000
 
     @property
@@ -53,7 +53,7 @@ class ImageStudy(Study):
         return replace(self, cells=tuple(self._shortened(c, epochs) for c in self.cells))
 
     def quick(self) -> ImageStudy:
-        """A taste: few epochs of few samples in smaller batches, a lighter reader, two folds."""
+        """A taste: few epochs of few samples in smaller batches, a lighter reader, one fold."""
         small = [replace(c, task=_task(c).small(), method=_method(c).with_batch(self.quick_batch)) for c in self.cells]
         cells = tuple(self._shortened(c, self.quick_epochs) for c in small)
         return replace(self, cells=cells, seeds=min(self.seeds, self.quick_seeds))

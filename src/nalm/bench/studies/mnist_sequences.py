@@ -27,6 +27,7 @@ class SequenceStudy(ImageStudy):
 
     quick_epochs: int = 2
     quick_batch: int = 16
+    quick_seeds: int = 2  # two references set a threshold
     often: int = 500  # the best evaluation counts, so there are many, but each reads 15,000 images of MNIST
 
     @property
