@@ -119,7 +119,8 @@ def lengths(study: str) -> str:
             told = [f"{record['steps']:,}", f"{record['seconds']:.0f}", _since(record["solved_at"])]
             read = _percent([record["digit_rounded"]])
             lines.append([f"{row}, seed {record['seed']}", *told, read, *shown])
-        rates = [cell.success for length in columns if (cell := published.get((row, length))) is not None]
+        said = [published[row, length].success for length in columns if (row, length) in published]
+        rates = [rate for rate in said if rate is not None]
         if rates:
             lines.append([f"{row}, published: ✓ of ten seeds", "", "", "", "", *(f"{10 * rate:.0f}" for rate in rates)])
     head = ["cell", "steps", "CPU s", "exact from step", "digits read", *columns]
