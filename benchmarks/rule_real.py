@@ -1,8 +1,8 @@
 """Units inside ordinary networks: the error of the deployed model beside Adam's, at equal steps and at equal time.
 
 `python benchmarks/rule_real.py tune` chooses Adam's rate for each case by its own error, on a seed of its own.
-`python benchmarks/rule_real.py FIRST LAST` runs every case on these seeds, one seed after the other. Both add to
-results/rule-real.jsonl; what is there already is not run again.
+`python benchmarks/rule_real.py FIRST LAST` runs every case on these seeds, one seed after the other; parts of names behind
+them choose some cases. Both add to results/rule-real.jsonl; what is there already is not run again.
 """
 
 from __future__ import annotations
@@ -285,8 +285,9 @@ def main() -> None:
         return
     rates = {row["case"]: row["tuned"] for row in kept() if "tuned" in row}
     done = {(row["case"], row["seed"]) for row in kept() if "rule" in row}
+    parts = sys.argv[3:] or [""]
     for seed in range(int(sys.argv[1]), int(sys.argv[2]) + 1):
-        for case in CASES:
+        for case in (case for case in CASES if any(part in case.name for part in parts)):
             if (case.name, seed) not in done:
                 keep(compared(case, seed, rates[case.name]))
 

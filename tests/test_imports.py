@@ -183,9 +183,9 @@ LADDERS = {
         "learner",
     ],
     "nalm.training.rule": [
-        "curvature looks settings state watch",
+        "correlation curvature looks settings state watch",
         "feedback graph progress ruled",
-        "batch parity regression route",
+        "batch parity regression route rows",
         "joint mode",
         "at_output between factors",
         "base report stack",

@@ -11,7 +11,8 @@ class Looks:
 
     Attributes:
         spacing: so many steps after the last change two looks are one step apart, after twice as many two steps.
-        rest: the largest distance between two looks, in steps.
+        rest: the largest distance between two looks, in steps...
+        least: ... and the smallest.
         next: the step of the next look.
         changed: the step of the last change.
         last: the step of the last look.
@@ -27,6 +28,7 @@ class Looks:
 
     spacing: int
     rest: int
+    least: int = 1
     next: int = 0
     changed: int = 0
     last: int = 0
@@ -40,7 +42,7 @@ class Looks:
         self.last = step
         if changed:
             self.changed = step
-        self.next = step + min(self.rest, max(1, (step - self.changed) // self.spacing))
+        self.next = step + min(self.rest, max(self.least, (step - self.changed) // self.spacing))
 
     def saved(self) -> dict[str, int]:
         """When it looked and will look."""

@@ -62,6 +62,8 @@ class Settings:
             first twenty steps after it are looked at, as patience asks.
         sparse: the same for units above learned layers. What these say changes in every step anyway, and a network that
             could do without the unit pays for every look: with one, each look comes after as much time again.
+        apart: fewest steps between two of their looks. Sixteen: about as many as Adam's averages remember, so that each
+            look is at another network than the one before.
         rest: most steps between two looks. Two hundred: looking costs about three steps of a small network, which then
             are less than 2 % of its training.
     """
@@ -88,4 +90,5 @@ class Settings:
     enough: float = 1e-8
     spacing: int = 10
     sparse: int = 1
+    apart: int = 16
     rest: int = 200

@@ -1,0 +1,75 @@
+"""What candidates for a unit's numbers explain of its implied target, whatever gain and bias follow: correlations."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from nalm.core.weight import nearest
+
+
+def aim(numbers: Tensor, grid: tuple[float, ...]) -> Tensor:
+    """The grid point in the direction of each row: layers around it may have given it another scale.
+
+    >>> aim(torch.tensor([[0.21, -0.2, 0.02]]), (-1, 0, 1)).tolist()
+    [[1.0, -1.0, 0.0]]
+    """
+    largest = max(abs(g) for g in grid)
+    scale = numbers.abs().amax(-1, keepdim=True).clamp(min=1e-12)
+    return nearest(numbers * largest / scale, grid)
+
+
+def undropped(goal: Tensor, numbers: Tensor, grid: tuple[float, ...]) -> Tensor:
+    """The grid point beside a goal in which no input is dropped but those whose numbers are zero.
+
+    >>> undropped(torch.tensor([[1.0, 0.0, 0.0]]), torch.tensor([[0.8, -0.2, 0.0]]), (-1, 0, 1)).tolist()
+    [[1.0, -1.0, 0.0]]
+    """
+    smallest = min(abs(g) for g in grid if g)
+    return torch.where(goal == 0, nearest(smallest * numbers.sign(), grid), goal)
+
+
+class Shares(NamedTuple):
+    """The share of the implied target's variance that candidates leave, whatever gain and bias follow.
+
+    Each `(*runs, out)`: what the unit holds, the free numbers (which have not seen the batch), the grid point, and the
+    one beside it that drops no input.
+    """
+
+    held: Tensor
+    free: Tensor
+    goal: Tensor
+    full: Tensor
+
+    @property
+    def least(self) -> Tensor:
+        """What the best of them leaves."""
+        return torch.stack(self).amin(0)
+
+    def given_up(self, left: Tensor) -> Tensor:
+        """The share of what the best of them explains that is lost with a candidate that leaves so much."""
+        least = self.least
+        return (left - least) / (1 - least).clamp(min=1e-12)
+
+
+def moments(target: Tensor, values: Tensor, weight: Tensor) -> Tensor:
+    """First and second moments of a target `(*runs, out, samples)` and of candidates for it, `(..., 5)`."""
+    usable = target.isfinite() & values.isfinite()
+    weight, a, b = (torch.where(usable, v, 0.0) for v in (weight.expand_as(values), target.expand_as(values), values))
+    return torch.stack([(weight * v).sum(-1) for v in (a, b, a * a, b * b, a * b)], -1)
+
+
+def covariance(mean: Tensor) -> Tensor:
+    """Of a target and candidates for it, from their moments."""
+    ma, mb, _, _, ab = mean.unbind(-1)
+    return ab - ma * mb
+
+
+def unexplained(mean: Tensor) -> Tensor:
+    """The share of the target's variance that no gain and bias explain by a candidate, from their moments."""
+    ma, mb, aa, bb, _ = mean.unbind(-1)
+    variances = (aa - ma * ma) * (bb - mb * mb)
+    left = 1 - covariance(mean).square() / variances.clamp(min=1e-300)
+    return torch.where(variances > 0, left.clamp(0.0, 1.0), 1.0)

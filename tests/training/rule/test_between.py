@@ -1,0 +1,76 @@
+"""What the rule does with a unit above layers that still learn: an input that is dropped is lost to them for good."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+import nalm
+from nalm.training.rule import LocalGaussNewton, Settings
+from nalm.training.rule.between import Between, LookedAt
+from nalm.training.rule.correlation import Shares
+from nalm.training.rule.graph import Place, Position
+from nalm.training.rule.looks import Looks
+from nalm.training.rule.ruled import ruled
+from tests.training.rule.test_steps import batches, go_on
+
+
+def above_a_reader(unit: nalm.Unit, held: list[float]) -> LocalGaussNewton:
+    """A unit above a linear layer that passes its inputs on and could learn, but does not: the base's rate is 0."""
+    reader, (one,) = nn.Linear(2, 2), ruled(unit)
+    with torch.no_grad():
+        reader.weight.copy_(torch.eye(2))
+        reader.bias.zero_()
+        one.form.write(unit, torch.tensor([held]))
+    return LocalGaussNewton(nn.Sequential(reader, unit), base=lambda p: torch.optim.SGD(p, 0.0))
+
+
+def test_an_input_of_learned_layers_is_kept_where_the_grid_point_that_uses_it_explains_as_much() -> None:
+    unit = nalm.NAU(2, 1, seed=0)
+    optimiser = above_a_reader(unit, [0.95, 0.3])  # 0.3 is nearer to 0
+    go_on(optimiser, batches(lambda x: x.sum(1, keepdim=True), 2, 1.0, 2.0, 128), range(130))
+    assert unit.W.tolist() == [[1, 1]]
+
+
+@pytest.mark.parametrize(("noise", "dropped"), [(0.0, False), (0.2, True)])
+def test_an_input_of_learned_layers_is_dropped_only_if_nothing_is_lost_by_it(noise: float, dropped: bool) -> None:
+    """It explains 0.2 % of the target: all that is left without noise, and less than a batch knows with much noise."""
+
+    def target(x: Tensor) -> Tensor:
+        return x[:, :1] + 0.05 * x[:, 1:] + noise * torch.randn(128, 1, generator=torch.Generator().manual_seed(7))
+
+    unit = nalm.NAU(2, 1, seed=0)
+    optimiser = above_a_reader(unit, [1.0, 0.05])
+    go_on(optimiser, batches(target, 2, -1.0, 1.0, 128), range(120))
+    assert (unit.W.tolist() == [[1, 0]]) == dropped
+
+
+@pytest.mark.parametrize(
+    ("free", "learned_below", "followed"), [(0.07, False, True), (0.07, True, False), (0.03, True, True)]
+)
+def test_above_learned_layers_only_numbers_that_leave_half_are_followed(
+    free: float, learned_below: bool, followed: bool
+) -> None:
+    (one,) = ruled(nalm.NMU(2, 1, seed=0))
+    place = Place(Position.BETWEEN, learned_below, learned_above=True, straight=False, line=None)
+    mode = Between(one, place, Settings())
+
+    def row(value: float | bool) -> Tensor:
+        return torch.tensor([value])
+
+    left = Shares(held=row(0.1), free=row(free), goal=row(0.9), full=row(0.9))
+    no, yes, held = row(False), row(True), one.read()
+    said = LookedAt(held, held.round(), left, left.given_up(left.goal), no, yes, yes, no, no, no)
+    mode._decide(said, torch.tensor(True))
+    assert mode.rows.owned.tolist() == [followed]
+    assert not mode.rows.gliding.any()
+
+
+def test_two_looks_are_some_steps_apart() -> None:
+    looks, made = Looks(spacing=1, rest=50, least=16), []
+    for step in range(1, 200):
+        if looks.due(step):
+            looks.looked(step, changed=step == 33)
+            made.append(step)
+    assert made == [1, 17, 34, 68, 118, 168]
