@@ -138,6 +138,12 @@ def test_any_module_can_be_benchmarked(folder: Path) -> None:
         (("run", "single-module/mul", "--unit", "nowhere.py:Unit"), "no file"),
         (("show", "single-module/mul", "--store", "nothing.db"), "does not exist"),
         (("compare", "single-module/mul", "--unit", "NMU"), "two units"),
+        (("compare", "single-module/mul", "--unit", "NMU", "--unit", "nmu"), "got NMU twice"),
+        (("run", "single-module/mul", "--unit", ""), "--unit is empty"),  # a variable that is not set
+        (("run", "single-module/mul", "--unit", "NMU", "--range", ","), "--range is empty"),
+        (("run", "single-module/mul", "--rate", "0"), "--rate is 0; it needs a positive number"),
+        (("run", "single-module"), "single-module/mul or"),
+        (("doctor", "."), "is no file"),
         (("weights", "single-module/mul", "--unit", "NMU"), "one --range"),
     ],
 )

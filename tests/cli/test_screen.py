@@ -90,9 +90,9 @@ def test_the_first_control_c_asks_and_the_second_is_the_usual_one(capfd: pytest.
 
 
 def test_names_are_split_between_and_not_inside() -> None:
-    assert split_names(["U[1,2),U[-2,2)", "U[0,1)"]) == ["U[1,2)", "U[-2,2)", "U[0,1)"]
-    assert split_names(["sNMU [1,2],NMU", "sNMU [5,10]"]) == ["sNMU [1,2]", "NMU", "sNMU [5,10]"]
-    assert split_names(None) == []
+    assert split_names("--range", ["U[1,2), U[-2,2)", "U[0,1),"]) == ["U[1,2)", "U[-2,2)", "U[0,1)"]
+    assert split_names("--unit", ["sNMU [1,2],NMU", "sNMU [5,10]"]) == ["sNMU [1,2]", "NMU", "sNMU [5,10]"]
+    assert split_names("--unit", None) == []
 
 
 def test_a_selection_says_itself_as_a_command_line() -> None:

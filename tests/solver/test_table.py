@@ -34,10 +34,16 @@ def test_tables_are_read_back(tmp_path, suffix):
     assert not table.notes
 
 
-def given(folder, text, name="t.csv"):
+def given(folder, text, name="t.csv", encoding="utf-8"):
     file = folder / name
-    file.write_bytes(text.encode("utf-8"))
+    file.write_bytes(text.encode(encoding))
     return file
+
+
+def test_unicode_text_of_a_spreadsheet_is_read(tmp_path):
+    table = read_table(given(tmp_path, "größe\ty\n1,5\t3\n-4\t6\n", "t.txt", "utf-16"), "y")
+    assert table.names == ["größe"]
+    np.testing.assert_array_equal(table.X, [[1.5], [-4]])
 
 
 @pytest.mark.parametrize(
@@ -60,6 +66,15 @@ def test_separators_decimal_commas_and_row_names_are_recognised(tmp_path, text):
     assert table.names == ["a", "b"]
     np.testing.assert_array_equal(table.X, [[1.5, 2], [-4, 50]])
     np.testing.assert_array_equal(table.y, [3, 6])
+
+
+def test_thousands_in_quotes_are_no_decimals(tmp_path):
+    thousands = read_table(given(tmp_path, 'a,y\n"1,250","12,500.5"\n"-2,000",7\n'), "y")
+    np.testing.assert_array_equal(np.column_stack([thousands.X, thousands.y]), [[1250, 12500.5], [-2000, 7]])
+    decimals = read_table(given(tmp_path, 'a,y\n"1,250","0,5"\n"2,000",7\n'), "y")  # 0,5 is no thousand
+    np.testing.assert_array_equal(np.column_stack([decimals.X, decimals.y]), [[1.25, 0.5], [2, 7]])
+    decimals = read_table(given(tmp_path, "a;y\n1,250;3\n2,000;4\n"), "y")  # not between commas
+    np.testing.assert_array_equal(decimals.X, [[1.25], [2]])
 
 
 def test_a_file_that_unpacks_without_end_is_refused_and_a_broken_one_too(tmp_path, monkeypatch):
@@ -134,6 +149,9 @@ def test_bad_files_say_where(tmp_path, text, message):
 def test_unknown_files_are_refused(tmp_path):
     with pytest.raises(FileNotFoundError):
         read_table(tmp_path / "none.csv", "y")
+    pytest.importorskip("openpyxl")
+    with pytest.raises(ValueError, match=r"x\.xlsx is not an Excel file"):
+        read_table(given(tmp_path, "a,y\n1,2\n", "x.xlsx"), "y")
     (tmp_path / "data.xls").write_text("")
     with pytest.raises(ValueError, match="only"):
         read_table(tmp_path / "data.xls", "y")

@@ -45,7 +45,7 @@ class Changes:
         """The changes in words, empty if there are none."""
         parts = [
             f"{self.steps:,} steps" if self.steps else "",
-            f"rate {self.rate:g}" if self.rate else "",
+            f"rate {self.rate:g}" if self.rate is not None else "",
             f"batch {self.batch:,}" if self.batch else "",
             f"ranges {', '.join(self.ranges)}" if self.ranges else "",
         ]
@@ -55,7 +55,7 @@ class Changes:
         if self.steps:
             every = max(1, min(cell.every, self.steps // EVALUATIONS))
             cell = replace(cell, method=cell.method.scaled(self.steps), every=every)
-        if self.rate:
+        if self.rate is not None:
             rate = self.rate
             if not math.isfinite(rate) or rate <= 0:
                 raise ValueError(f"--rate is {rate:g}; it needs a positive number")

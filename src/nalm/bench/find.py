@@ -15,6 +15,7 @@ from types import ModuleType
 from typing import Any, TypeVar
 
 T = TypeVar("T")
+MOST_NAMES = 60  # in one message: more than there are units, less than a screen
 
 
 def subclasses(base: type[T]) -> Iterator[type[T]]:
@@ -31,11 +32,19 @@ def import_all(package: ModuleType) -> None:
 
 
 def nearest(name: str, valid: Iterable[str]) -> str:
-    """The end of an error message: "Did you mean ...?", or all valid names if none is like it."""
+    """The end of an error message: "Did you mean ...?", or the valid names if none is like it.
+
+    >>> nearest("single", ["single/mul", "single/div", "two/mul"]), nearest("tow/mul", ["single/mul", "two/mul"])
+    ('Did you mean single/mul or single/div?', 'Did you mean two/mul?')
+    """
     names = list(valid)
     lowered = {v.lower(): v for v in names}
-    close = difflib.get_close_matches(name.lower(), list(lowered), n=1, cutoff=0.5)
-    return f"Did you mean {lowered[close[0]]}?" if close else f"Valid names: {', '.join(names)}."
+    begun = [v for v in lowered if name and v.startswith(name.lower())]
+    close = begun[:MOST_NAMES] or difflib.get_close_matches(name.lower(), list(lowered), n=1, cutoff=0.5)
+    if close:
+        return f"Did you mean {' or '.join(lowered[v] for v in close)}?"
+    more = f", and {len(names) - MOST_NAMES:,} more" if len(names) > MOST_NAMES else ""
+    return f"Valid names: {', '.join(names[:MOST_NAMES])}{more}."
 
 
 def from_file(reference: str) -> Any:

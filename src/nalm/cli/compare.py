@@ -23,6 +23,8 @@ def compare(selection: Selection) -> None:
 
     study = selection.chosen()
     first, second = (study.row_called(name) for name in selection.units)
+    if first == second:
+        raise ValueError(f"compare takes two units, got {first} twice: --unit A --unit B")
     compared = paired(study, selection.outcomes(study), first, second)
     if not compared:
         raise selection.nothing()

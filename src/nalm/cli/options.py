@@ -130,7 +130,7 @@ class Selection:
     @property
     def units(self) -> list[str]:
         """The rows asked for, one by one."""
-        return _names(self.unit)
+        return _names("--unit", self.unit)
 
     def chosen(self) -> Study:
         """The study with the selection applied."""
@@ -139,7 +139,7 @@ class Selection:
         study, rows = self._found()
         if self.data:
             study = study.of_data(self.data)
-        study = study.only(rows, _names(self.range))
+        study = study.only(rows, _names("--range", self.range))
         if self.recipe:
             study = study.trained(self.recipe)
         if self.quick:
@@ -148,7 +148,7 @@ class Selection:
             study = study.for_epochs(self.epochs)
         if self.retire:
             study = study.retiring()
-        study = Changes(self.steps, self.rate, self.batch, _names(self.ranges)).applied(study)
+        study = Changes(self.steps, self.rate, self.batch, _names("--ranges", self.ranges)).applied(study)
         return replace(study, seeds=self.seeds) if self.seeds else study
 
     def _found(self) -> tuple[Study, list[str]]:
@@ -223,7 +223,10 @@ def takes_selection(command: Callable[..., None]) -> Callable[..., None]:
     return wrapped
 
 
-def _names(texts: list[str] | None) -> list[str]:
+def _names(option: str, texts: list[str] | None) -> list[str]:
     """Split at commas between names but not inside brackets: 'U[1,2),U[-2,2)', 'NMU,sNMU [1,5]'."""
     between = re.compile(r",(?![^\[(]*[\])])")  # no bracket closes after it that has not opened after it
-    return [part for text in texts or [] for part in between.split(text) if part]
+    names = [[part.strip() for part in between.split(text) if part.strip()] for text in texts or []]
+    if not all(names):  # a script's variable that is not set must not mean the whole study
+        raise ValueError(f"{option} is empty; name at least one, or leave the option out for all of them.")
+    return [name for own in names for name in own]

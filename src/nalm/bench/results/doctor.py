@@ -51,7 +51,9 @@ def examine(path: PathLike, save_to: PathLike | None = None) -> Diagnosis:
     if target is not None and target.exists():
         raise WriteRefused(f"{target} exists; choose a new name for what is saved.")
     if not Path(path).is_file():
-        raise StoreError(f"{path} does not exist; check its name")
+        raise StoreError(
+            f"{path} is no file; check its name" if Path(path).exists() else f"{path} does not exist; check its name"
+        )
     if OPEN[identity(path)] > 0:
         raise StoreError(f"{path} is open in this process; close it first")
     with contextlib.ExitStack() as stack:

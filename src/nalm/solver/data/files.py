@@ -5,11 +5,13 @@ What is not a number is left out and said; nothing is guessed in its place.
 
 from __future__ import annotations
 
+import codecs
 import csv
 import gzip
 import io
 import re
 import sys
+import zipfile
 import zlib
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -23,6 +25,7 @@ from nalm.solver.formula.calculus import Array
 SEPARATORS = (",", ";", "\t", "|", " ")
 TEXT_FILES = (".csv", ".tsv", ".tab", ".txt", ".dat")
 MISSING = {"", "na", "n/a", "nan", "null", "none", "-", "?", "."}
+THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?")
 DECIMAL_COMMA = re.compile(r"[+-]?(\d{1,3}(\.\d{3})+|\d+),\d+([eE][+-]?\d+)?")
 LARGEST = 2**31  # bytes of text: 20 million rows of ten columns, beyond what a search for a formula needs
 STANDARD_INPUT = "-"
@@ -125,12 +128,26 @@ def _content(file: Path) -> bytes:
 
 def _cells(content: bytes) -> list[list[str]]:
     """The cells of a text file; empty lines and comments are left out."""
+    wide = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))  # as spreadsheets save "Unicode text"
     try:
-        text = content.decode("utf-8-sig")
+        text = content.decode("utf-16" if wide else "utf-8-sig")
     except UnicodeDecodeError:
         text = content.decode("cp1252", errors="replace")  # what older spreadsheets write
     lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
-    return _split(lines, _separator(lines[:50]))
+    separator = _separator(lines[:50])
+    rows = _split(lines, separator)
+    return _without_thousands(rows) if separator == "," else rows
+
+
+def _without_thousands(rows: list[list[str]]) -> list[list[str]]:
+    """Where commas separate cells, one within a number stood in quotes: in "1,250" it marks a thousand.
+
+    Only if that can be meant by all such numbers of a table; else it is a decimal comma.
+    """
+    marked = [cell for row in rows for cell in row if THOUSANDS.fullmatch(cell) or DECIMAL_COMMA.fullmatch(cell)]
+    if not marked or not all(map(THOUSANDS.fullmatch, marked)):
+        return rows
+    return [[cell.replace(",", "") if THOUSANDS.fullmatch(cell) else cell for cell in row] for row in rows]
 
 
 def _split(lines: Sequence[str], separator: str) -> list[list[str]]:
@@ -225,8 +242,11 @@ def _excel_cells(file: Path) -> list[list[str]]:
         from openpyxl import load_workbook
     except ImportError:
         raise ImportError("reading Excel files needs openpyxl: pip install 'nalm[excel]'") from None
-    book = load_workbook(io.BytesIO(file.read_bytes()), read_only=True, data_only=True)
-    rows = [[_as_text(cell) for cell in row] for row in book.worksheets[0].iter_rows(values_only=True)]
+    try:
+        book = load_workbook(io.BytesIO(file.read_bytes()), read_only=True, data_only=True)
+        rows = [[_as_text(cell) for cell in row] for row in book.worksheets[0].iter_rows(values_only=True)]
+    except (zipfile.BadZipFile, KeyError, IndexError, SyntaxError) as error:  # no archive, or one without a sheet
+        raise ValueError(f"{file.name} is not an Excel file: {error}") from error
     return [row for row in rows if any(row)]
 
 
