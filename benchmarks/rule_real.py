@@ -1,8 +1,8 @@
 """Units inside ordinary networks: the error of the deployed model beside Adam's, at equal steps and at equal time.
 
 `python benchmarks/rule_real.py tune` chooses Adam's rate for each case by its own error, on a seed of its own.
-`python benchmarks/rule_real.py FIRST LAST` runs every case on these seeds, one seed after the other, or those whose names
-contain a further word. Both add to results/rule-real.jsonl; what is there already is not run again.
+`python benchmarks/rule_real.py FIRST LAST` runs every case on these seeds, one seed after the other, or those
+whose names contain a further word. Both add to results/rule-real.jsonl; what is there already is not run again.
 """
 
 from __future__ import annotations
