@@ -27,11 +27,12 @@ def _table(head: Sequence[str], lines: Sequence[Sequence[str]], study: str) -> s
     return markdown_table(head, lines) if lines else f"*Not run yet: `nalm run {study}`.*"
 
 
-def _cells(study: str) -> dict[tuple[str, str], list[dict[str, Any]]]:
+def _cells(study: str, epochs: int | None = None) -> dict[tuple[str, str], list[dict[str, Any]]]:
     """The committed runs of a study by row and column, in the study's order; a run that columns share stands once."""
     known = {record["id"]: record for record in rows_of(CHAPTER)}
     found: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for cell, run in find_study(study).runs():
+    whole = find_study(study)
+    for cell, run in (whole if epochs is None else whole.for_epochs(epochs)).runs():
         if run.id in known:
             found.setdefault((cell.row, cell.column), []).append(known.pop(run.id))
     return found
@@ -53,13 +54,14 @@ def _percent(values: Sequence[float | None]) -> str:
     return f"{np.mean(kept):.1f}{spread}"
 
 
-def accuracies(study: str, published: str) -> str:
-    """Ours, in per cent (± standard error where there are several folds), beside the published accuracy named."""
+def accuracies(study: str, published: str, epochs: int | None = None) -> str:
+    """Ours, in per cent (± standard error where there are several folds), beside the published accuracy named; after
+    another number of epochs than the study's if one is given."""
     whole = find_study(study)
     said = {row: cell.measures.get(published) for (row, _), cell in whole.published.items()}
     many = len(whole.columns) > 1
     lines = []
-    for (row, column), records in _cells(study).items():
+    for (row, column), records in _cells(study, epochs).items():
         theirs = said.get(row)
         exact = sum(bool(record["solved"]) for record in records)
         lines.append(
@@ -77,7 +79,8 @@ def accuracies(study: str, published: str) -> str:
             ]
         )
     measured = ["unit exact", "digits read", "results", "to the bit", "squared error"]
-    return _table(["head", "folds", "steps", "CPU s", *measured, "published"], lines, study)
+    command = study if epochs is None else f"{study} --epochs {epochs}"
+    return _table(["head", "folds", "steps", "CPU s", *measured, "published"], lines, command)
 
 
 def constant_error() -> str:
