@@ -33,11 +33,11 @@ MOST_ROWS = 300
 
 @pytest.mark.parametrize("family", adversary.FAMILIES, ids=adversary.name_of)
 def test_no_claim_is_wrong(family: Any) -> None:
-    for number in range(2):
-        case = adversary.case_of(family, number, seed=11)
-        case = replace(case, X=case.X[:MOST_ROWS], y=case.y[:MOST_ROWS])
-        outcome = adversary.run(case, effort="quick", limit=120)
-        assert outcome.word != "wrong", (number, outcome.text)
+    number = adversary.FAMILIES.index(family)  # and so another range than that of the family before
+    case = adversary.case_of(family, number, seed=11)
+    case = replace(case, X=case.X[:MOST_ROWS], y=case.y[:MOST_ROWS])
+    outcome = adversary.run(case, effort="quick", limit=120)
+    assert outcome.word != "wrong", (number, outcome.text)
 
 
 def test_cases_are_made_again_from_their_numbers_and_a_third_is_reserved() -> None:

@@ -50,12 +50,10 @@ def test_laws_with_functions_are_found(name: str) -> None:
 @pytest.mark.parametrize(
     "truth",
     [
-        lambda x: special.gamma(x),
         lambda x: special.j0(x),
-        lambda x: special.erf(x),
         lambda x: np.sin(x) / (1 + np.sqrt(x)),
     ],
-    ids=["gamma", "Bessel", "erf", "sine over root"],
+    ids=["Bessel", "sine over root"],
 )
 def test_functions_that_are_no_elementary_formula_of_these_shapes_are_not_claimed(truth: Truth) -> None:
     X, y = table(1, (1, 4), truth, seed=2, rows=80)

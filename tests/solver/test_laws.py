@@ -13,8 +13,7 @@ def solved(formula, X, **options):
     return solution, solution.predict(1.7 * X), formula(*(1.7 * X).T)
 
 
-@pytest.mark.parametrize("redundant", [1, 5])
-@pytest.mark.parametrize("bounds", NINE_RANGES)
+@pytest.mark.parametrize(("bounds", "redundant"), list(zip(NINE_RANGES, [1, 5] * 5, strict=False)))
 def test_sixteen_compositions(bounds, redundant):
     X = np.random.default_rng(redundant).uniform(*bounds, (128, 3 + redundant))
     for name, formula in COMPOSITIONS.items():

@@ -10,7 +10,10 @@ from nalm.solver.clock import OutOfTime, time_limit
 from nalm.solver.data.problem import checked
 from nalm.solver.data.rows import gathered
 from nalm.solver.formula.algebra import Input, product
+from nalm.solver.search import climb
 from nalm.solver.settings import SETTINGS
+from nalm.solver.shapes.catalogue import EFFORTS, shape_named
+from nalm.solver.shapes.shape import Scope
 from nalm.solver.verdict.candidate import Finding
 from nalm.solver.verdict.everywhere import everywhere
 from nalm.solver.verdict.judge import judge
@@ -158,8 +161,16 @@ def test_wrong_rows_outside_the_sample_are_named_too():
     assert str(solution.expression) == "x0*x1/x2"
 
 
-@pytest.mark.parametrize("columns", [1, 2, 3])
+@pytest.mark.parametrize("columns", [1, 2])
 def test_two_rows_repeated_are_answered_and_nothing_is_claimed(columns):
     rng = np.random.default_rng(columns)
     X, y = np.repeat(rng.uniform(1, 2, (2, columns)), 12, 0), np.repeat(rng.uniform(1, 2, 2), 12)
     assert solve(X, y).status not in (Status.EXACT, Status.REAL)
+
+
+def test_a_shape_is_left_where_everything_comes_close():
+    rng = np.random.default_rng(1)
+    X = 1e-3 * np.column_stack([rng.uniform(1, 1.001, 60), rng.uniform(2, 2.002, 60)])
+    problem = checked(X, np.exp(X[:, 0]) * np.cos(X[:, 1]) + 1)
+    judged = climb(Scope(problem, EFFORTS["quick"]), [shape_named("tree to 4 leaves")])
+    assert len(judged) == SETTINGS.judged_in_vain

@@ -62,6 +62,14 @@ def test_white_errors_are_called_noise(rows: int) -> None:
     assert alarms <= 1
 
 
+def test_errors_that_alternate_are_not_taken_for_noise() -> None:
+    """Fibonacci's numbers are an exponential but for errors that alternate, from 0.28 down to nothing."""
+    numbers = [1.0, 1.0]
+    while len(numbers) < 30:
+        numbers.append(numbers[-1] + numbers[-2])
+    assert solve(np.arange(1.0, 31.0)[:, None], numbers, functions=["exp"]).status not in CLAIMS
+
+
 # B. Where terms cancel, what rounding explains is bounded by the target.
 
 
@@ -87,7 +95,7 @@ def test_rounding_of_the_inputs_explains_a_share_of_the_target_and_no_more() -> 
 def test_a_real_coefficient_is_not_rounded_to_a_whole_one() -> None:
     rng = np.random.default_rng(1)
     X = rng.uniform(1, 5, (60, 2))
-    solution = solve(X, (X[:, 0] + 56.70 * X[:, 1]) * (1 + 1e-2 * rng.normal(size=60)))
+    solution = solve(X, (X[:, 0] + 56.70 * X[:, 1]) * (1 + 1e-2 * rng.normal(size=60)), functions=())
     assert solution.status is not Status.EXACT
     assert "57*x1 - 1" not in str(solution.expression)
 

@@ -26,7 +26,7 @@ from nalm.solver.verdict.judge import judge
 from nalm.solver.verdict.noise import Noise, _whole_bits, noise_of
 from nalm.solver.verdict.print import as_printed
 from nalm.solver.verdict.refine import _shortest, rational, refine
-from nalm.solver.verdict.structure import _explained, _foretold, _neighbours_agree, cubic, structured
+from nalm.solver.verdict.structure import _explained, _foretold, _neighbours_foretell, cubic, structured
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(1, 2, (100, 2))
@@ -198,8 +198,9 @@ def test_each_of_the_three_tests_sees_something_of_its_own() -> None:
     assert _explained(basis, noise + slow) > 1e-3
     assert float(_foretold(line, (noise + 2 * slow)[:, None], 0.2)[0]) > SETTINGS.predictable
     assert float(_foretold(line, noise[:, None], 0.2)[0]) < SETTINGS.predictable
-    assert _neighbours_agree(problem, Input(0), noise + 2 * fast)
-    assert not _neighbours_agree(problem, Input(0), noise)
+    assert _neighbours_foretell(problem, Input(0), noise + 2 * fast)
+    assert _neighbours_foretell(problem, Input(0), noise + 2 * (-1.0) ** np.arange(200))
+    assert not _neighbours_foretell(problem, Input(0), noise)
 
 
 # -- neighbours ----------------------------------------------------------------------------------------------------

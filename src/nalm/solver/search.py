@@ -89,18 +89,24 @@ def climb(
     undecided = 0
     for shape in shapes:
         report(shape.name)
-        for group in shape.groups(scope):
-            for formula in group:
-                judged.append(judge(scope.problem, formula, shape.name))
-                if met is not None:
-                    met.append(judged[-1])
-                undecided += judged[-1].status is Status.AMBIGUOUS
-                if undecided == SETTINGS.undecided:
-                    return judged
-                if judged[-1].found:
-                    rivals = islice(group, SETTINGS.rivals)
-                    return judged + [judge(scope.problem, rival, shape.name) for rival in rivals]
+        for group, formula in islice(_grouped(shape, scope), SETTINGS.judged_in_vain):
+            judged.append(judge(scope.problem, formula, shape.name))
+            if met is not None:
+                met.append(judged[-1])
+            undecided += judged[-1].status is Status.AMBIGUOUS
+            if undecided == SETTINGS.undecided:
+                return judged
+            if judged[-1].found:
+                rivals = islice(group, SETTINGS.rivals)
+                return judged + [judge(scope.problem, rival, shape.name) for rival in rivals]
     return judged
+
+
+def _grouped(shape: Shape, scope: Scope) -> Iterator[tuple[Iterator[Formula], Formula]]:
+    """Every proposal of a shape, with the rest of its group."""
+    for group in shape.groups(scope):
+        for formula in group:
+            yield group, formula
 
 
 def _concluded(problem: Problem, tried: list[Verdict]) -> Finding:

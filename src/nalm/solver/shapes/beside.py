@@ -40,7 +40,7 @@ def supports(
         supports, errors = beam.lengthened(size, width)
         # Narrow ranges leave little to explain, so the bar also allows for what rounding leaves in the target.
         bar = max(close, rounded * float(np.sqrt(len(target)) / height))
-        yield from (usable[support] for support in supports[errors < bar])
+        yield from (usable[support] for support in supports[errors < bar][: SETTINGS.beam_tried])
 
 
 def powers(problem: Problem, trees: list[Formula], fitted: Array) -> Iterator[Formula]:

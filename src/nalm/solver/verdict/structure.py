@@ -41,7 +41,7 @@ def structured(problem: Problem, formula: Formula, level: float = SETTINGS.struc
     strength = SETTINGS.predictable if real_constants(formula) else SETTINGS.predictable_without_fits
     if _predictable(problem.X, np.stack(both, axis=1), strength, SETTINGS.kernel_widths if problem.noisy else (1.0,)):
         return True
-    return problem.noisy and any(_neighbours_agree(problem, formula, e) for e in both)
+    return problem.noisy and any(_neighbours_foretell(problem, formula, e) for e in both)
 
 
 def white(problem: Problem) -> bool:
@@ -95,20 +95,21 @@ def _foretold(X: Array, errors: Array, width: float) -> Array:
     return np.asarray(np.sqrt(len(z)) * np.sum(foretold * errors, axis=0) / np.maximum(size, 1e-300))
 
 
-def _neighbours_agree(problem: Problem, formula: Formula, errors: Array) -> bool:
-    """Have rows that are close to each other errors of the same sign and size, more often than by chance?
+def _neighbours_foretell(problem: Problem, formula: Formula, errors: Array) -> bool:
+    """Have rows that are close to each other like errors, or opposite ones, more often than by chance?
 
+    Errors that alternate from row to row are no noise either: those of Fibonacci's numbers beside an exponential do.
     Ranks stand in for the errors, so that no outlier decides. For white errors every sum of products over pairs is
     normal with the root of the number of pairs as its deviation.
     """
     scores = special.ndtri((stats.rankdata(errors) - 0.5) / len(errors))
     scores = (scores - scores.mean()) / (scores.std() or 1.0)
     surprises = [
-        float(np.sum(scores[one] * scores[other])) / np.sqrt(len(one))
+        abs(float(np.sum(scores[one] * scores[other]))) / np.sqrt(len(one))
         for one, other in _close_pairs(problem, formula)
         if len(one) >= SETTINGS.fewest_pairs
     ]
-    return max(surprises, default=0.0) > stats.norm.isf(SETTINGS.neighbour_level / max(len(surprises), 1))
+    return max(surprises, default=0.0) > stats.norm.isf(SETTINGS.neighbour_level / (2 * max(len(surprises), 1)))
 
 
 def _close_pairs(problem: Problem, formula: Formula) -> Iterator[tuple[Indices, Indices]]:

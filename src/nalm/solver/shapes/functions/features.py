@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from itertools import combinations, permutations
 from itertools import product as every
 
@@ -21,12 +22,20 @@ HALF, TWO = Fraction(1, 2), Fraction(2)
 INSIDE = (Function.SIN, Function.COS, Function.EXP, Function.LOG, Function.TANH, Function.TAN, Function.ATAN)
 
 
-def features(columns: Indices, chosen: Sequence[Function]) -> Iterator[Formula]:
+def features(columns: Indices, chosen: Sequence[Function]) -> tuple[Formula, ...]:
     """The chosen functions of small trees over some columns; rarer functions of the columns only."""
-    for function in chosen:
-        for argument in _arguments([int(i) for i in columns]):
-            if function in INSIDE or isinstance(argument, Input):
-                yield Applied(function, argument)
+    return _features(tuple(int(i) for i in columns), tuple(chosen))
+
+
+@lru_cache(maxsize=8)  # several shapes ask for the same, and writing the formulas down takes longer than their values
+def _features(columns: tuple[int, ...], chosen: tuple[Function, ...]) -> tuple[Formula, ...]:
+    arguments = list(_arguments(list(columns)))
+    return tuple(
+        Applied(function, argument)
+        for function in chosen
+        for argument in arguments
+        if function in INSIDE or isinstance(argument, Input)
+    )
 
 
 def _arguments(columns: list[int]) -> Iterator[Formula]:

@@ -31,19 +31,23 @@ def sum_with_functions(problem: Problem, columns: Indices, chosen: Sequence[Func
     """
     every_input = range(problem.columns)
     line: list[Formula] = [*(Input(i) for i in every_input), ONE]
-    yield _sums(problem, columns, chosen, line)
-    if problem.columns <= SETTINGS.cubic_columns:
-        cubic = [product([(Input(i), e)]) for i, e in every(every_input, (2, 3))]
-        yield _sums(problem, columns, chosen, [*cubic, *line])
-
-
-def _sums(problem: Problem, columns: Indices, chosen: Sequence[Function], base: list[Formula]) -> Iterator[Formula]:
-    if problem.rows < len(base) + SETTINGS.spare_rows:
+    if problem.rows < len(line) + SETTINGS.spare_rows:
         return
-    some = problem.of_rows(slice(0, SETTINGS.telling_rows))
     most = SETTINGS.blurred_function_terms if problem.noisy else SETTINGS.function_terms
+    some = problem.of_rows(slice(0, SETTINGS.telling_rows))
     terms = finite(some, _terms(problem, [int(i) for i in columns], chosen), most)
-    values, beside = _table(terms, some), _table(base, some)
+    values = _table(terms, some)
+    yield _sums(problem, some, terms, values, line)
+    cubic = [product([(Input(i), e)]) for i, e in every(every_input, (2, 3))]
+    if problem.columns <= SETTINGS.cubic_columns and problem.rows >= len(cubic) + len(line) + SETTINGS.spare_rows:
+        yield _sums(problem, some, terms, values, [*cubic, *line])
+
+
+def _sums(
+    problem: Problem, some: Problem, terms: list[Formula], values: Array, base: list[Formula]
+) -> Iterator[Formula]:
+    """Sums of the base and of few of the terms, which have `values` at some of the rows."""
+    beside = _table(base, some)
     rounded = SETTINGS.rounded * float(np.sqrt(np.mean(problem.y**2)))
     close = problem.reach(SETTINGS.close)
     for support in supports(beside, values, some.y, SETTINGS.functions_in_sum, close, rounded, SETTINGS.function_sums):
