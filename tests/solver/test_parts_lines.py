@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from nalm.solver.clock import OutOfTime, Stopwatch, time_limit
-from nalm.solver.data.columns import column_names, set_aside
+from nalm.solver.data.columns import column_names, set_aside, tied
 from nalm.solver.data.digits import exact_settings, full, half_units
 from nalm.solver.data.problem import Problem, checked
 from nalm.solver.data.rows import checked_weights, gathered
@@ -171,6 +171,15 @@ def test_weights_are_finite_numbers_one_for_each_row() -> None:
     ):
         with pytest.raises(ValueError, match=message):
             checked_weights(wrong, 5)
+
+
+def test_columns_that_determine_each_other_are_named() -> None:
+    X = np.random.default_rng(0).uniform(1, 2, (40, 4))
+    assert tied(Problem(X, X[:, 0]), list("abcd")) == []
+    X[:, 2] = 1e200 * (100 - X[:, 0] - 3 * X[:, 3])
+    (note,) = tied(Problem(X, X[:, 0]), list("abcd"))
+    assert note.startswith("columns a, c, d determine each other")
+    assert tied(Problem(X[:5], X[:5, 0]), list("abcd")) == []  # any five rows lie on a plane
 
 
 def test_columns_that_say_nothing_are_set_aside() -> None:

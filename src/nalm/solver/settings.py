@@ -225,6 +225,9 @@ class Settings:
     float64."""
     square_cutoff: float = 1e-12
     """The same for a matrix of their products, whose singular values are squares."""
+    tied_share: float = 1e-3
+    """Share of a column in a combination that never changes, above which it is named as one of those tied by it: what
+    is not part of it has a millionth, the root of `square_cutoff`."""
     spare_rows: int = 12
     """Rows beyond the numbers that a search fits, below which it would find something in any table. A choice."""
     ranking_rows: int = 20

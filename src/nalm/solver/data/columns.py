@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from nalm.solver.data.problem import Problem
+from nalm.solver.settings import SETTINGS
 
 
 def column_names(X: Any, names: Sequence[str] | None, columns: int) -> list[str]:
@@ -45,3 +46,22 @@ def set_aside(problem: Problem, names: Sequence[str]) -> tuple[Problem, list[int
             kept.append(i)
     units = problem.dimensions and problem.dimensions.of_columns(kept)
     return replace(problem, X=np.ascontiguousarray(problem.X[:, kept]), dimensions=units), kept, notes
+
+
+def tied(problem: Problem, names: Sequence[str]) -> list[str]:
+    """A note on columns that determine each other, such as shares of a whole: a law can be written in several ways."""
+    if not problem.columns or problem.rows <= problem.columns + 1:
+        return []
+    scaled = problem.X / np.max(np.abs(problem.X), axis=0)
+    centred = scaled - scaled.mean(axis=0)
+    unit = centred / np.linalg.norm(centred, axis=0)
+    sizes, directions = np.linalg.eigh(unit.T @ unit)
+    flat = directions[:, sizes < SETTINGS.square_cutoff]
+    among = [
+        name
+        for name, part in zip(names, np.abs(flat).max(axis=1, initial=0.0), strict=True)
+        if part > SETTINGS.tied_share
+    ]
+    if not among:
+        return []
+    return [f"columns {', '.join(among)} determine each other, so other formulas are equal to this one in such tables"]
