@@ -95,8 +95,18 @@ def test_one_control_c_during_training_says_what_is_kept(tmp_path: Path) -> None
 
 
 def test_a_reader_that_has_seen_enough_is_no_error() -> None:
+    """As `head`, which closes its end of the pipe."""
     program = "from nalm.cli import main; main()"
-    done = subprocess.run(
-        f"{sys.executable} -c '{program}' list | head -1", shell=True, capture_output=True, text=True, check=False
-    )
+    theirs, ours = os.pipe()
+    os.close(theirs)
+    command = [sys.executable, "-c", program, "--help"]
+    done = subprocess.run(command, stdout=ours, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(ours)
     assert not done.stderr
+
+
+def test_a_closed_output_is_no_error() -> None:
+    program = f"{sys.executable} -c 'from nalm.cli import main; main()' --help"
+    done = subprocess.run(f"{program} >&- && {program} 2>&-", shell=True, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.count("Usage: nalm") == 1

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
-import os
-import subprocess
-import sys
+from contextlib import redirect_stdout
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from nalm.bench.results.stats import wilson
 from nalm.bench.results.summary import CellSummary
 from nalm.bench.show.tables import rich_tables
 from nalm.bench.studies import find_study
+from nalm.cli.app import command_line
 from nalm.cli.screen import Screen, visible
 from tests.cli.commands import fails, nalm, works
 
@@ -106,15 +106,12 @@ def test_a_unit_with_a_hostile_name_in_tables() -> None:
 
 def test_a_terminal_without_unicode(tmp_path: Path) -> None:
     path = table_of(tmp_path, ["λ", "b", "y"])
-    program = "from nalm.cli import main; main()"
-    done = subprocess.run(
-        [sys.executable, "-c", program, "solve", str(path), "--target", "y"],
-        capture_output=True,
-        env={**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"},
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert rb"\u03bb" in done.stdout
+    terminal = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    with redirect_stdout(terminal):
+        code = command_line(["solve", str(path), "--target", "y"])
+    assert code == 0
+    terminal.seek(0)
+    assert r"\u03bb" in terminal.read()
 
 
 def test_json_is_always_json(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from types import ModuleType
 from typing import Any, TypeVar
 
 T = TypeVar("T")
+MOST_MEANT = 5  # names that begin as what was typed
 MOST_NAMES = 60  # in one message: more than there are units, less than a screen
 
 
@@ -40,7 +41,7 @@ def nearest(name: str, valid: Iterable[str]) -> str:
     names = list(valid)
     lowered = {v.lower(): v for v in names}
     begun = [v for v in lowered if name and v.startswith(name.lower())]
-    close = begun[:MOST_NAMES] or difflib.get_close_matches(name.lower(), list(lowered), n=1, cutoff=0.5)
+    close = begun[:MOST_MEANT] or difflib.get_close_matches(name.lower(), list(lowered), n=1, cutoff=0.5)
     if close:
         return f"Did you mean {' or '.join(lowered[v] for v in close)}?"
     more = f", and {len(names) - MOST_NAMES:,} more" if len(names) > MOST_NAMES else ""

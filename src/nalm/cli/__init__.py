@@ -18,6 +18,6 @@ def main() -> None:
 
 def _stop(*_: Any) -> None:
     """End at once and without a word, wherever the program is: an exception could surface as anything."""
-    if sys.stderr.isatty():
+    if sys.stderr is not None and sys.stderr.isatty():
         os.write(2, b"\x1b[?25h\n")  # a spinner may have hidden the cursor
     os._exit(130)

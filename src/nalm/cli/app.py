@@ -81,6 +81,9 @@ def command_line(words: Sequence[str]) -> int:
 
     Never raises: an error is one sentence on the error stream, and with `--json` also a JSON object on the output.
     """
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by whoever started us, as `nalm list >&-` does
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 - as long as the process
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # a terminal without Unicode must not end the program

@@ -178,7 +178,9 @@ class Selection:
 
     def nothing(self) -> ValueError:
         """What to say when the store holds none of the runs."""
-        return ValueError(f"{self.store} holds no run of these yet; start with: nalm {self.words('run')}")
+        table = self.store.name.endswith(READABLE_TABLES)  # which runs are not added to
+        run = replace(self, store=DEFAULT_STORE) if table else self
+        return ValueError(f"{self.store} holds no run of these yet; start with: nalm {run.words('run')}")
 
     def words(self, command: str) -> str:
         """The command line that asks another command for the same runs."""

@@ -21,14 +21,16 @@ def solve(
         Path, typer.Argument(help="A CSV, TSV, Excel or Parquet file (also .csv.gz) with named columns; - for stdin.")
     ],
     target: Annotated[str, typer.Option(help="The column to explain.")],
-    columns: Annotated[str, typer.Option(help="The columns to explain it with, separated by commas.")] = "",
-    drop: Annotated[str, typer.Option(help="Columns not to use, separated by commas.")] = "",
+    columns: Annotated[
+        list[str] | None, typer.Option(help="The columns to explain it with; repeat or separate by commas.")
+    ] = None,
+    drop: Annotated[list[str] | None, typer.Option(help="Columns not to use; repeat or separate by commas.")] = None,
     dropna: Annotated[
         bool, typer.Option("--dropna/--keepna", help="Leave out rows with a cell that is no number, or refuse them.")
     ] = True,
     noise: Annotated[float | None, typer.Option(help="Relative noise of the target; leave out if unknown.")] = None,
     effort: Annotated[str, typer.Option(help="quick, normal or high.")] = "normal",
-    units: Annotated[str, typer.Option(help="Physical units of columns, as in m=kg,r=m,F=newton.")] = "",
+    units: Annotated[list[str] | None, typer.Option(help="Physical units of columns, as in m=kg,r=m,F=newton.")] = None,
     max_seconds: Annotated[float | None, typer.Option(min=0.0, help="Stop the search after so long.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON only.")] = False,
     export: Annotated[
@@ -74,17 +76,17 @@ def solve(
     out.print(candidate_table(solution))
 
 
-def _listed(names: str) -> list[str]:
+def _listed(texts: list[str] | None) -> list[str]:
     """
-    >>> _listed("a, b,c")
+    >>> _listed(["a, b", "c"])
     ['a', 'b', 'c']
     """
-    return [name.strip() for name in names.split(",") if name.strip()]
+    return [name.strip() for text in texts or [] for name in text.split(",") if name.strip()]
 
 
-def _units(pairs: str, target: str) -> dict[str, str]:
+def _units(pairs: list[str] | None, target: str) -> dict[str, str]:
     """
-    >>> _units("m=kg, F=newton", "F")
+    >>> _units(["m=kg, F=newton"], "F")
     {'m': 'kg', 'y': 'newton'}
     """
     from nalm.solver.data.dimensions import TARGET

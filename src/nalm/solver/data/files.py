@@ -200,7 +200,7 @@ def _column(name: str, cells: Sequence[str], comma: bool) -> Column:
 
 def _number(cell: str, comma: bool) -> float | None:
     """
-    >>> _number("1,5", True), _number("1.234,5", True), _number("1e3", False), _number("nan", False)
+    >>> _number("1,5", True), _number("1.234,5", True), _number("1e3", False), _number("-inf", False)
     (1.5, 1234.5, 1000.0, None)
     """
     plain = cell.replace(".", "").replace(",", ".") if comma and DECIMAL_COMMA.fullmatch(cell) else cell
@@ -208,7 +208,7 @@ def _number(cell: str, comma: bool) -> float | None:
         number = float(plain)
     except ValueError:
         return None
-    return None if np.isnan(number) else number
+    return number if np.isfinite(number) else None
 
 
 def _numbers_rows(column: Column) -> bool:
