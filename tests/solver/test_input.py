@@ -111,3 +111,12 @@ def test_a_notebook_shows_the_formula_and_names_of_columns_as_text() -> None:
     assert "<p>exact, backward error" in shown
     assert "<td>&gt;</td>" in shown  # the chosen one is marked
     assert r"\mathrm{<img\ src=x" in solution._repr_latex_()
+
+
+@pytest.mark.parametrize("size", [1e160, 1e200, 1e-200])
+def test_fewer_rows_than_columns_and_a_target_of_any_size(size):
+    table = np.random.default_rng(0).uniform(1, 2, (6, 10))
+    solution = solve(table, size * table[:, 0] * table[:, 1], effort="quick")
+    far = np.random.default_rng(1).uniform(2, 3, (6, 10))
+    claimed = solution.status in (Status.EXACT, Status.REAL)
+    assert not claimed or np.allclose(solution.predict(far) / size, far[:, 0] * far[:, 1])

@@ -75,6 +75,8 @@ def _reweighted_minimum_norm(A: Array, b: Array, start: Array) -> Array:
         gram = covered @ A.T
         gram[np.diag_indices_from(gram)] += SETTINGS.guess_ridge * np.trace(gram)
         weights = spread * (A.T @ np.linalg.lstsq(gram, b, rcond=None)[0])
+        if not np.max(np.abs(weights)) < SETTINGS.largest_value:  # whose squares are no numbers
+            break
         floor /= 2
         spread = weights**2 + floor
     return np.asarray(weights)
