@@ -12,18 +12,19 @@ from nalm.training.rule.between import Between, LookedAt
 from nalm.training.rule.correlation import Shares
 from nalm.training.rule.graph import Place, Position
 from nalm.training.rule.looks import Looks
+from nalm.training.rule.rows import RowsState
 from nalm.training.rule.ruled import ruled
-from tests.training.rule.test_steps import batches, go_on
+from tests.training.rule.test_steps import batches, go_on, squared
 
 
-def above_a_reader(unit: nalm.Unit, held: list[float]) -> LocalGaussNewton:
-    """A unit above a linear layer that passes its inputs on and could learn, but does not: the base's rate is 0."""
+def above_a_reader(unit: nalm.Unit, held: list[float], rate: float = 0.0) -> LocalGaussNewton:
+    """A unit above a linear layer that passes its inputs on and could learn, but hardly does at such a rate."""
     reader, (one,) = nn.Linear(2, 2), ruled(unit)
     with torch.no_grad():
         reader.weight.copy_(torch.eye(2))
         reader.bias.zero_()
         one.form.write(unit, torch.tensor([held]))
-    return LocalGaussNewton(nn.Sequential(reader, unit), base=lambda p: torch.optim.SGD(p, 0.0))
+    return LocalGaussNewton(nn.Sequential(reader, unit), base=lambda p: torch.optim.SGD(p, rate))
 
 
 def test_an_input_of_learned_layers_is_kept_where_the_grid_point_that_uses_it_explains_as_much() -> None:
@@ -31,6 +32,44 @@ def test_an_input_of_learned_layers_is_kept_where_the_grid_point_that_uses_it_ex
     optimiser = above_a_reader(unit, [0.95, 0.3])  # 0.3 is nearer to 0
     go_on(optimiser, batches(lambda x: x.sum(1, keepdim=True), 2, 1.0, 2.0, 128), range(130))
     assert unit.W.tolist() == [[1, 1]]
+
+
+@pytest.mark.parametrize(("rate", "begun"), [(0.6, True), (0.4, False)])
+def test_a_unit_does_not_leave_for_the_grid_when_its_neighbours_can_hardly_follow(rate: float, begun: bool) -> None:
+    """At the end of a schedule a unit once went alone: the loss of an MLP below it became eight times as large."""
+    unit = nalm.NAU(2, 1, seed=0)
+    optimiser = above_a_reader(unit, [0.95, 0.9], rate=1e-9)
+    draw = batches(lambda x: x.sum(1, keepdim=True), 2, 1.0, 2.0, 128)
+    go_on(optimiser, draw, range(1))
+    optimiser.param_groups[0]["lr"] *= rate
+    go_on(optimiser, draw, range(1, 80))
+    assert (optimiser.report().numbers()["1/on_grid"] == 1) == begun
+
+
+def test_a_unit_on_its_way_keeps_the_pace_of_its_neighbours() -> None:
+    (one,) = ruled(nalm.NAU(2, 1, seed=0))
+    rows, yes = RowsState.of(one), torch.tensor([True])
+    rows.held, rows.goal = torch.tensor([[0.5, 0.5]]), torch.tensor([[1.0, 1.0]])
+    rows.owned = rows.gliding = yes
+    rows.move(torch.tensor(True), 0.25, one.box, Settings(glide=0.04))
+    assert rows.held.tolist() == [[pytest.approx(0.51), pytest.approx(0.51)]]
+
+
+def test_a_sum_below_a_linear_layer_stays_solved_in_small_batches() -> None:
+    """Averages over batches once went on over a jump of gain and bias, so that the grid point was left every time."""
+
+    def draw(step: int) -> tuple[Tensor, Tensor]:
+        x = 1 + torch.rand(64, 4, generator=torch.Generator().manual_seed(step))
+        x[:, 2:] = torch.tensor([1.5, 0.0])  # two inputs say nothing
+        return x, x[:, :1] - x[:, 1:2]
+
+    torch.manual_seed(1)
+    model = nn.Sequential(nalm.NAU(4, 1), nn.Linear(1, 1))
+    optimiser = LocalGaussNewton(model, base=lambda p: torch.optim.Adam(p, 1e-2))
+    go_on(optimiser, draw, range(100))
+    for step in range(100, 120):
+        go_on(optimiser, draw, range(step, step + 1))
+        assert squared(model(draw(step)[0]), draw(step)[1]) < 1e-10, step
 
 
 @pytest.mark.parametrize(("noise", "dropped"), [(0.0, False), (0.2, True)])
@@ -62,7 +101,7 @@ def test_above_learned_layers_only_numbers_that_leave_half_are_followed(
     left = Shares(held=row(0.1), free=row(free), goal=row(0.9), full=row(0.9))
     no, yes, held = row(False), row(True), one.read()
     said = LookedAt(held, held.round(), left, left.given_up(left.goal), no, yes, yes, no, no, no)
-    mode._decide(said, torch.tensor(True))
+    mode._decide(said, torch.tensor(True), able=True)
     assert mode.rows.owned.tolist() == [followed]
     assert not mode.rows.gliding.any()
 

@@ -143,7 +143,7 @@ class AtOutput:
         better = torch.where(known.bent.unsqueeze(-1), (loss < batch.plain.loss).unsqueeze(-1), better)
         choice.keep(known.ok, moved=better & ~choice.snapped)
 
-    def write(self, ok: Tensor) -> None:
+    def write(self, ok: Tensor, pace: float) -> None:
         """The grid, or the free numbers; other rows are the base optimiser's."""
         if self.settled:
             return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 from torch import nn
@@ -39,6 +40,28 @@ def make_base(base: Base | None, model: nn.Module) -> torch.optim.Optimizer:
             stacklevel=3,
         )
     return base
+
+
+class Pace:
+    """How fast what the base optimiser trains can follow: its rate as a share of the largest it had or will begin with.
+
+    At the end of a schedule the neighbours of a unit hardly move. A unit that went on alone would only spoil the model.
+
+    >>> groups, pace = [{"lr": 0.1}], Pace()
+    >>> pace.now(groups), pace.now([{"lr": 0.025}])
+    (1.0, 0.25)
+    """
+
+    def __init__(self) -> None:
+        self.largest: list[float] = []
+
+    def now(self, groups: Sequence[dict[str, Any]]) -> float:
+        """That of the slowest group; a schedule says in `initial_lr` with which rate it begins after a warm-up."""
+        rates = [float(group.get("lr", 1.0)) for group in groups]
+        known = [*self.largest, *(0.0 for _ in rates[len(self.largest) :])]  # groups may be added
+        begun = [float(group.get("initial_lr", 0.0)) for group in groups]
+        self.largest = [max(of) for of in zip(rates, known, begun, strict=True)]
+        return min((rate / most for rate, most in zip(rates, self.largest, strict=True) if most > 0), default=1.0)
 
 
 def warn_fallbacks(model: nn.Module) -> None:

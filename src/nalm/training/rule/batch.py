@@ -67,6 +67,7 @@ class Batch:
         plain: the pass of the model as it is.
         ok: which runs may learn from it.
         losses: of the last steps, this one's last, each of shape `runs`.
+        pace: of what the base optimiser trains: its rate as a share of its largest.
         again: another pass with stand-ins for some units, and gradients.
         loss_with: the loss of another pass with stand-ins for some units, without gradients.
         loss_held: the loss of a plain pass, without gradients, of what the model holds at that moment.
@@ -76,6 +77,7 @@ class Batch:
     plain: Pass
     ok: Tensor
     losses: Sequence[Tensor]
+    pace: float
     again: Callable[[Sequence[Watched]], Pass]
     loss_with: Callable[[Sequence[Watched]], Tensor]
     loss_held: Callable[[], Tensor]

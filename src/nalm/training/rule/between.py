@@ -104,7 +104,7 @@ class Between:
         held = torch.where(rows.owned.unsqueeze(-1), rows.held, self.ruled.read())
         view = View.of(self.ruled.form, feedback, feedback.y, intercept=True)
         looked = self._looked_at(feedback, view, held, ok)
-        changed = self._decide(looked, ok)
+        changed = self._decide(looked, ok, self._followed(batch.pace) >= self.settings.able)
         self.settled, self._owns = False, bool(rows.owned.any())
         following = rows.owned & ~rows.gliding & ~rows.arrived
         if bool(following.any()) and self.ruled.unit.out_features > 1:
@@ -113,6 +113,8 @@ class Between:
         self.free.learn(self.ruled, view, ok, self.settings)
         through_zero = bool((feedback.x < 0).any() & (feedback.x > 0).any())
         self._solve_line(feedback, looked.rigid & (rows.arrived | (~looked.known & through_zero)))
+        if bool(looked.turned.any()):
+            rows.sums = None  # they were of other numbers
 
     def _looked_at(self, feedback: Feedback, view: View, held: Tensor, ok: Tensor) -> LookedAt:
         """What a look says about what the rows hold, and about the grid point in question."""
@@ -133,11 +135,21 @@ class Between:
         rigid = self._rigid(feedback)
         best = torch.minimum(least, self._bendable(feedback, goal)) if bool(rigid.any()) else least
         far = rigid & (left.goal > s.decisive * best + RIGID_FLOOR)
-        turned = self._turned(feedback, goal, rigid & known & (given_up < s.explains), left.goal)
+        turned = self._turned(feedback, goal, rigid & known & (given_up < s.explains))
         return LookedAt(held, goal, left, given_up, lossy, known, clear, rigid, far, turned)
 
-    def _decide(self, e: LookedAt, ok: Tensor) -> Tensor:
-        """Whose each row is from now on, and where it goes; which rows have changed in that `(*runs, out)`."""
+    def _followed(self, pace: float) -> float:
+        """How fast the neighbours can follow; a linear layer that is solved in closed form does so at once."""
+        return pace if self.place.line is None else 1.0
+
+    def _decide(self, e: LookedAt, ok: Tensor, able: bool) -> Tensor:
+        """Whose each row is from now on, and where it goes; which rows have changed in that `(*runs, out)`.
+
+        Args:
+            e: what was seen.
+            ok: runs `(*runs,)` that may learn from it.
+            able: whether the neighbours can still follow a row to the grid.
+        """
         s, rows = self.settings, self.rows
         doubted = rows.arrived & (~e.known | e.far | (e.given_up > s.doubts))
         streak = torch.where(doubted, rows.streak + 1, 0)
@@ -147,7 +159,7 @@ class Between:
         # product). Layers below can make up for those, so there it is the loss on the way that tells.
         tried = (e.goal != 0).all(-1) & self.place.learned_below
         may_give_up = torch.where(rows.gliding | tried, s.doubts, s.explains)
-        near = e.known & (e.given_up < may_give_up) & (rows.gliding | ~e.lossy) & ~e.far & ~e.turned
+        near = e.known & (e.given_up < may_give_up) & (rows.gliding | (able & ~e.lossy)) & ~e.far & ~e.turned
         near = near & ~rows.has_refused(e.goal) & ~arrived & s.snap
         same = (rows.asked > 0) & (rows.goal == e.goal).all(-1)
         asked = torch.where(near, torch.where(same, rows.asked, 0) + 1, 0)
@@ -155,7 +167,13 @@ class Between:
         gliding, arrived = asked >= enough, arrived & ~e.turned
         # what is learned below moves on, while the unit would be moved from one look to the next
         better = e.left.free < (1 / s.decisive if self.place.learned_below else s.better) * e.left.held
-        follow = e.clear & better & ~near & ~arrived & (not self.ruled.form.linear)
+        follow = (
+            (e.clear if self.place.learned_below else e.known)
+            & better
+            & ~near
+            & ~arrived
+            & (not self.ruled.form.linear)
+        )
         changed = (gliding != rows.gliding) | (arrived != rows.arrived) | e.turned | (streak == 1)
         changed = changed | (e.clear & (asked == 1))
         if not self.place.learned_below:  # then the free numbers are worth following closely
@@ -186,8 +204,7 @@ class Between:
             return
         arrived = bool(self.rows.arrived.all())
         y = self.ruled.form.exact(self.rows.held, feedback.x) if arrived else feedback.y
-        target = float(line.gain) * feedback.implied + float(line.bias)
-        h = feedback.curvature
+        target, h = self._target(feedback), feedback.curvature
         batch = moments(target, y, h / h.sum(-1, keepdim=True).clamp(min=1e-300))
         memory = self.settings.memory
         self.rows.line = batch if self.rows.line is None else memory * self.rows.line + (1 - memory) * batch
@@ -196,6 +213,12 @@ class Between:
         if variance > RIGID_FLOOR**2 * square:  # else all outputs are alike, and any gain will do
             gain = float(covariance(self.rows.line)) / variance
             self.solved = Solved(gain, mean_target - gain * mean)
+
+    def _target(self, feedback: Feedback) -> Tensor:
+        """The implied target `(*runs, out, samples)`, on a scale on which batches can be averaged: below a linear layer
+        it is that layer's own, as gain and bias change all the time."""
+        line = self.place.line
+        return feedback.implied if line is None else float(line.gain) * feedback.implied + float(line.bias)
 
     def _rigid(self, feedback: Feedback) -> Tensor:
         """Rows `(*runs, out)` whose neighbours absorb a gain and a bias and no more, so that a grid point has to be as
@@ -223,17 +246,18 @@ class Between:
         left = 1 - (explained - mean.square()) / variance.clamp(min=1e-300)
         return left[..., 0, 0].clamp(0.0, 1.0)
 
-    def _turned(self, feedback: Feedback, goal: Tensor, asked: Tensor, left: Tensor) -> Tensor:
+    def _turned(self, feedback: Feedback, goal: Tensor, asked: Tensor) -> Tensor:
         """Rows whose reciprocal explains far more: a gain of the wrong sign has led them to the wrong side of zero.
 
         On narrow ranges a reciprocal is nearly a negative gain, and logarithms do not see signs.
         """
-        if not bool(asked.any()) or not torch.equal(self.ruled.nearest(-goal), -goal):
+        if self.ruled.form.linear or not bool(asked.any()) or not torch.equal(self.ruled.nearest(-goal), -goal):
             return torch.zeros_like(asked)
         h = feedback.curvature
         weight = h / h.sum(-1, keepdim=True).clamp(min=1e-300)
-        mirrored = self.ruled.form.exact(-goal, feedback.x).unsqueeze(0)
-        other = unexplained(moments(feedback.implied, mirrored, weight))[0]
+        both = self.ruled.form.exact(torch.stack([-goal, goal]), feedback.x)
+        shares = unexplained(moments(feedback.implied, both, weight))
+        other, left = shares[0], shares[1]  # of the same batch
         streak = torch.where(asked & (other < left), self.rows.mirrored + 1, 0)
         self.rows.mirrored = streak
         return asked & ((self.settings.decisive * other < left) | (streak >= self.settings.patience))
@@ -263,7 +287,7 @@ class Between:
         held, goal, full = candidates
         points = torch.stack([goal, full])
         values = torch.stack([feedback.y, form.smooth(free, feedback.x), *form.exact(points, feedback.x)]).unsqueeze(0)
-        target, weight = feedback.implied.unsqueeze(0), weight.unsqueeze(0)
+        target, weight = self._target(feedback).unsqueeze(0), weight.unsqueeze(0)
         if not form.linear:
             linked = torch.stack([held, free, goal, full]) @ view.features
             values = torch.cat([values, linked.unsqueeze(0)])
@@ -281,10 +305,10 @@ class Between:
         alive = (points != 0).any(-1)
         return Shares(least[0], least[1], *torch.where(alive, least[2:], 1.0))
 
-    def write(self, ok: Tensor) -> None:
+    def write(self, ok: Tensor, pace: float) -> None:
         """Rows that are the rule's, on their way also between two looks; others are the base optimiser's."""
         if self._owns and not self.settled:
-            self.rows.move(ok, self.ruled.box, self.settings)
+            self.rows.move(ok, self._followed(pace), self.ruled.box, self.settings)
             self.ruled.write(self.rows.held, self.rows.owned)
             self.settled = bool(self.rows.arrived.all())
         if self.solved is not None and self.place.line is not None:

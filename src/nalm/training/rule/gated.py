@@ -66,10 +66,10 @@ class GatedStack:
             self.turn = (self.turn + 1) % len(self.stacks)
             self.since = self.now.tries.attempt
 
-    def write(self, ok: Tensor) -> None:
+    def write(self, ok: Tensor, pace: float) -> None:
         """What was decided in this step; a grid point that is held stays, on whatever route."""
         for stack in self.stacks:
-            stack.write(ok)
+            stack.write(ok, pace)
 
     def standings(self) -> list[Standing]:
         """How the units stand; the attempts are those of all routes."""

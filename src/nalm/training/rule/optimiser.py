@@ -16,7 +16,7 @@ from nalm.core.arguments import check, checks_arguments, need_of
 from nalm.core.containers import StaticMixture
 from nalm.core.unit import Unit
 from nalm.training.rule.at_output import AtOutput
-from nalm.training.rule.base import Base, common_runs, make_base, warn_fallbacks
+from nalm.training.rule.base import Base, Pace, common_runs, make_base, warn_fallbacks
 from nalm.training.rule.batch import Batch, Pass
 from nalm.training.rule.between import Between
 from nalm.training.rule.curvature import loss_probes
@@ -88,6 +88,7 @@ class LocalGaussNewton(torch.optim.Optimizer):
         warn_fallbacks(model)
         self.steps = 0
         self.refused = 0
+        self._pace = Pace()
         self._refused_in_a_row = 0
         self._begin()
 
@@ -148,9 +149,10 @@ class LocalGaussNewton(torch.optim.Optimizer):
             self._refuse_batch()
             for buffer, value in zip(buffers, kept, strict=True):
                 buffer.copy_(value)
+        pace = self._pace.now(self.param_groups)
         with torch.no_grad():
             for mode in self.modes or []:
-                mode.write(ok)
+                mode.write(ok, pace)
         self._written = {p: Written.of(p, self._written.get(p)) for p in self._own}
         self.zero_grad()
         return loss.detach()
@@ -241,7 +243,16 @@ class LocalGaussNewton(torch.optim.Optimizer):
         feedback: list[Feedback | None] = [None] * len(watched)
         if any(mode.position is not Position.STACK for mode in modes):
             feedback = gather(watched, plain.output, plain.probes, plain.loss.sum())
-        batch = Batch(step, plain, ok, list(self._losses), again, loss_with, partial(loss_with, []))
+        batch = Batch(
+            step,
+            plain,
+            ok,
+            list(self._losses),
+            self._pace.now(self.param_groups),
+            again,
+            loss_with,
+            partial(loss_with, []),
+        )
         seen = {id(one.unit): Seen(one, w, e) for one, w, e in zip(self._active, watched, feedback, strict=True)}
         with torch.no_grad():
             for mode in modes:
@@ -304,7 +315,8 @@ class LocalGaussNewton(torch.optim.Optimizer):
         places = {one.name: self._place_saved(place) for one, place in self._places.items()}
         names = [one.name for one in self.units]
         rule = {"steps": self.steps, "refused": self.refused, "units": names, "places": places, "modes": modes}
-        return {**self.base.state_dict(), "rule": rule | {"losses": [loss.clone() for loss in self._losses]}}
+        rule |= {"losses": [loss.clone() for loss in self._losses], "rates": list(self._pace.largest)}
+        return {**self.base.state_dict(), "rule": rule}
 
     @checks_arguments
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
@@ -324,6 +336,7 @@ class LocalGaussNewton(torch.optim.Optimizer):
             for mode, saved in zip(self.modes, rule["modes"], strict=True):
                 mode.load(saved)
         self._losses = deque((loss.clone() for loss in rule.get("losses", [])), maxlen=RECENT)
+        self._pace.largest = [float(rate) for rate in rule.get("rates", [])]
         self.steps, self.refused = int(rule["steps"]), int(rule["refused"])
         self.base.load_state_dict({k: v for k, v in state_dict.items() if k != "rule"})
         self.param_groups, self.state = self.base.param_groups, self.base.state

@@ -70,14 +70,15 @@ class RowsState(State):
         most = settings.follow
         return step * (most / step.abs().amax(-1, keepdim=True).clamp(min=most))
 
-    def move(self, ok: Tensor, box: tuple[float, float], settings: Settings) -> None:
+    def move(self, ok: Tensor, pace: float, box: tuple[float, float], settings: Settings) -> None:
         """One step of all rows on their way: to the grid, or towards the free numbers, and not along the scale, which
         neighbours can absorb.
 
         Args:
             ok: runs `(*runs,)` that may move.
+            pace: of the neighbours, at most 1.
             box: between which ends the unit can hold its numbers.
-            settings: the paces.
+            settings: how far it is at pace 1.
         """
         moving = self.owned & ~self.arrived & ok.unsqueeze(-1)
         if not bool(moving.any()):
@@ -86,6 +87,6 @@ class RowsState(State):
         follow = self.share[..., None, None] * self.towards(settings) + self.held * (size.pow(-settings.rescale) - 1)
         glide = (self.goal - self.held).clamp(-settings.glide, settings.glide)
         step = torch.where(self.gliding.unsqueeze(-1), glide, follow)
-        self.keep(moving, held=(self.held + step).clamp(*box))
+        self.keep(moving, held=(self.held + pace * step).clamp(*box))
         there = moving & self.gliding & (self.held == self.goal).all(-1)
         self.keep(there, held=self.goal, arrived=there, gliding=~there)

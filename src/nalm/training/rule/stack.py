@@ -234,7 +234,7 @@ class Stack:
             loss = batch.loss_with(self.route.stand_ins()).double()
         self._writes.append((which & (loss < CLEARLY * held), cut))
 
-    def write(self, ok: Tensor) -> None:
+    def write(self, ok: Tensor, pace: float) -> None:
         """What was decided in this step; a grid point that is held stays."""
         if self.settled:
             return
