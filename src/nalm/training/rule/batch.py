@@ -42,7 +42,8 @@ class Pass:
     @cached_property
     def all_finite(self) -> bool:
         """Whether all runs are worth learning from, as they nearly always are: a sum costs less than asking each."""
-        return math.isfinite(float(self.output.detach().sum() + self.loss.detach().sum()))
+        with torch.no_grad():
+            return math.isfinite(float(self.output.sum() + (self.loss.sum() if self.loss.dim() else self.loss)))
 
     @cached_property
     def finite(self) -> Tensor:

@@ -154,7 +154,9 @@ class LocalGaussNewton(torch.optim.Optimizer):
             for mode in self.modes or []:
                 mode.write(ok, pace)
         self._written = {p: Written.of(p, self._written.get(p)) for p in self._own}
-        self.zero_grad()
+        for group in self.param_groups:  # as zero_grad does, which is timed by torch's profiler and costs more
+            for p in group["params"]:
+                p.grad = None
         return loss.detach()
 
     def _refuse_misuse(self, evaluate: Any) -> None:
