@@ -239,14 +239,14 @@ class Store:
     @checks_arguments
     def has_checkpoint(self, key: str) -> bool:
         """Whether there is one whose key begins like this."""
-        query = "SELECT 1 FROM checkpoints WHERE substr(key, 1, length(?1)) = ?1"
-        return next(self._query(query, [key]), None) is not None
+        query = "SELECT 1 FROM checkpoints WHERE substr(key, 1, length(?)) = ?"
+        return next(self._query(query, [key, key]), None) is not None
 
     @checks_arguments
     def drop_checkpoint(self, key: str) -> None:
         """Forget a checkpoint, and those whose keys begin with this one, for runs that are finished."""
         with explained(self.path), self._connection:
-            self._connection.execute("DELETE FROM checkpoints WHERE substr(key, 1, length(?1)) = ?1", (key,))
+            self._connection.execute("DELETE FROM checkpoints WHERE substr(key, 1, length(?)) = ?", (key, key))
 
     def drop_finished_checkpoints(self) -> int:
         """Forget the checkpoints all of whose runs are kept by now; returns their number."""
