@@ -28,6 +28,10 @@ def no_law(X: Array) -> Array:
     return np.asarray(np.sin(3 * X[:, 0]) + X[:, 1] ** 2 + 0.1 * rng.normal(size=len(X)))
 
 
+def noise(X: Array) -> Array:
+    return np.random.default_rng(1).normal(size=len(X))
+
+
 def uniform(rows: int, columns: int) -> Array:
     return np.random.default_rng(0).uniform(1, 2, (rows, columns))
 
@@ -36,6 +40,8 @@ CASES: dict[str, tuple[Callable[[], Array], Callable[[Array], Array], float | No
     "a law in 1,000,000 rows x 20 columns": (lambda: uniform(1_000_000, 20), law, None),
     "no law in 1,000,000 rows x 20 columns, max_seconds=15": (lambda: uniform(1_000_000, 20), no_law, 15.0),
     "no law in 200 rows x 10 columns": (lambda: uniform(200, 10), no_law, None),
+    "noise in 200 rows x 10 columns": (lambda: uniform(200, 10), noise, None),
+    "no law in 200 rows x 3 columns": (lambda: uniform(200, 3), no_law, None),
     "no law in 10,000 rows x 3 columns": (lambda: uniform(10_000, 3), no_law, None),
     "84 rows of six points": (lambda: np.repeat(uniform(6, 2), 14, axis=0), lambda X: np.sin(X[:, 0]) * X[:, 1], None),
 }
