@@ -38,10 +38,10 @@ def _cells(study: str, epochs: int | None = None) -> dict[tuple[str, str], list[
     return found
 
 
-def _records(study: str) -> dict[str, list[dict[str, Any]]]:
+def _records(study: str, epochs: int | None = None) -> dict[str, list[dict[str, Any]]]:
     """The committed runs of a study by row."""
     found: dict[str, list[dict[str, Any]]] = {}
-    for (row, _), records in _cells(study).items():
+    for (row, _), records in _cells(study, epochs).items():
         found.setdefault(row, []).extend(records)
     return found
 
@@ -176,10 +176,11 @@ def _duel(study: str, ruled: Mapping[str, Any], adam: Mapping[str, Any]) -> list
     ]
 
 
-def ways() -> str:
-    """The way of the two weights of each head of a product."""
+def ways(longer: int) -> str:
+    """The way of the two weights of each head of a product, of the runs of so many epochs where there are any."""
     found: dict[str, list[np.ndarray]] = {}
-    for row, records in _records("mnist/product-small").items():
+    study = "mnist/product-small"
+    for row, records in (_records(study) | _records(study, longer)).items():
         for record in records:
             marks = [mark["weights"].get("W") for mark in json.loads(record["path"]) if isinstance(mark, dict)]
             if marks and marks[0] is not None:
