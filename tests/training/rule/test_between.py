@@ -113,3 +113,15 @@ def test_two_looks_are_some_steps_apart() -> None:
             looks.looked(step, changed=step == 33)
             made.append(step)
     assert made == [1, 17, 34, 68, 118, 168]
+
+
+def test_the_largest_rate_is_saved() -> None:
+    """Otherwise a unit would leave for the grid at the end of a schedule, if only the training was resumed there."""
+    optimiser = above_a_reader(nalm.NAU(2, 1, seed=0), [0.95, 0.9], rate=1e-9)
+    draw = batches(lambda x: x.sum(1, keepdim=True), 2, 1.0, 2.0, 128)
+    go_on(optimiser, draw, range(1))
+    optimiser.param_groups[0]["lr"] *= 0.4
+    resumed = above_a_reader(nalm.NAU(2, 1, seed=0), [0.95, 0.9], rate=1.0)
+    resumed.load_state_dict(optimiser.state_dict())
+    go_on(resumed, draw, range(1, 80))
+    assert resumed.report().numbers()["1/on_grid"] == 0
