@@ -84,9 +84,9 @@ class Between:
         self.rows = RowsState.of(ruled)
         self.progress = ProgressState.of(self.rows.before)
         if place.learned_below:
-            self.looks = Looks(settings.sparse, settings.rest, settings.apart)
+            self.looks, self.glide = Looks(settings.sparse, settings.rest, settings.apart), settings.gently
         else:
-            self.looks = Looks(settings.spacing, settings.rest)
+            self.looks, self.glide = Looks(settings.spacing, settings.rest), settings.glide
         self.solved: Solved | None = None
         self.settled = False
         self._owns = False  # whether any row is the rule's
@@ -125,7 +125,7 @@ class Between:
         left = self._shares(view, feedback, [held, goal, full], ok)
         least = left.least
         # layers below can learn to use an input that is kept, but never again one that is dropped
-        keep = (left.given_up(left.full) < s.doubts) & ~rows.arrived & ~rows.gliding & ~rows.has_refused(full)
+        keep = (left.given_up(left.full) < s.worth_trying) & ~rows.arrived & ~rows.gliding & ~rows.has_refused(full)
         goal = torch.where(keep.unsqueeze(-1), full, goal)
         left = left._replace(goal=torch.where(keep, left.full, left.goal))
         given_up = left.given_up(left.goal)
@@ -151,19 +151,20 @@ class Between:
             able: whether the neighbours can still follow a row to the grid.
         """
         s, rows = self.settings, self.rows
-        doubted = rows.arrived & (~e.known | e.far | (e.given_up > s.doubts))
-        streak = torch.where(doubted, rows.streak + 1, 0)
-        arrived = rows.arrived & (streak < s.patience) & ~self._spoilt(ok).unsqueeze(-1)
-        # a row on its way is turned back by no less than one that has arrived: a single batch may err
         # Beside a grid point that uses every input the numbers differ from it in gains (of a sum) or powers (of a
         # product). Layers below can make up for those, so there it is the loss on the way that tells.
         tried = (e.goal != 0).all(-1) & self.place.learned_below
-        may_give_up = torch.where(rows.gliding | tried, s.doubts, s.explains)
+        too_much = torch.where(tried, s.worth_trying, s.doubts)
+        doubted = rows.arrived & (~e.known | e.far | (e.given_up > too_much))
+        streak = torch.where(doubted, rows.streak + 1, 0)
+        arrived = rows.arrived & (streak < s.patience) & ~self._spoilt(ok).unsqueeze(-1)
+        # a row on its way is turned back by no less than one that has arrived: a single batch may err
+        may_give_up = torch.where(rows.gliding | tried, too_much, s.explains)
         near = e.known & (e.given_up < may_give_up) & (rows.gliding | (able & ~e.lossy)) & ~e.far & ~e.turned
         near = near & ~rows.has_refused(e.goal) & ~arrived & s.snap
         same = (rows.asked > 0) & (rows.goal == e.goal).all(-1)
         asked = torch.where(near, torch.where(same, rows.asked, 0) + 1, 0)
-        enough = torch.where(rows.gliding, 1, torch.where(e.clear, CONFIRMED, s.patience))
+        enough = torch.where(rows.gliding, 1, torch.where(e.clear | tried, CONFIRMED, s.patience))
         gliding, arrived = asked >= enough, arrived & ~e.turned
         # what is learned below moves on, while the unit would be moved from one look to the next
         better = e.left.free < (1 / s.decisive if self.place.learned_below else s.better) * e.left.held
@@ -308,7 +309,7 @@ class Between:
     def write(self, ok: Tensor, pace: float) -> None:
         """Rows that are the rule's, on their way also between two looks; others are the base optimiser's."""
         if self._owns and not self.settled:
-            self.rows.move(ok, self._followed(pace), self.ruled.box, self.settings)
+            self.rows.move(ok, self._followed(pace), self.glide, self.ruled.box, self.settings)
             self.ruled.write(self.rows.held, self.rows.owned)
             self.settled = bool(self.rows.arrived.all())
         if self.solved is not None and self.place.line is not None:

@@ -70,22 +70,23 @@ class RowsState(State):
         most = settings.follow
         return step * (most / step.abs().amax(-1, keepdim=True).clamp(min=most))
 
-    def move(self, ok: Tensor, pace: float, box: tuple[float, float], settings: Settings) -> None:
+    def move(self, ok: Tensor, pace: float, most: float, box: tuple[float, float], settings: Settings) -> None:
         """One step of all rows on their way: to the grid, or towards the free numbers, and not along the scale, which
         neighbours can absorb.
 
         Args:
             ok: runs `(*runs,)` that may move.
             pace: of the neighbours, at most 1.
+            most: largest change of a number on its way to the grid at pace 1, in units of the grid.
             box: between which ends the unit can hold its numbers.
-            settings: how far it is at pace 1.
+            settings: how far it is to the free numbers at pace 1.
         """
         moving = self.owned & ~self.arrived & ok.unsqueeze(-1)
         if not bool(moving.any()):
             return
         size = self.held.abs().amax(-1, keepdim=True).clamp(min=1e-3)
         follow = self.share[..., None, None] * self.towards(settings) + self.held * (size.pow(-settings.rescale) - 1)
-        glide = (self.goal - self.held).clamp(-settings.glide, settings.glide)
+        glide = (self.goal - self.held).clamp(-most, most)
         step = torch.where(self.gliding.unsqueeze(-1), glide, follow)
         self.keep(moving, held=(self.held + pace * step).clamp(*box))
         there = moving & self.gliding & (self.held == self.goal).all(-1)
