@@ -15,7 +15,7 @@ demo: $(READY)  ## a first look: a unit that reads back as a formula, then every
 	$(BIN)/nalm figure single-module/mul --quick --store demo/runs.db --output demo/multiplication.png --force
 
 test: lint  ## what continuous integration runs
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 2 --dist worksteal
 
 lint: $(READY)
 	$(BIN)/ruff format --check .
