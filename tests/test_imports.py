@@ -57,6 +57,7 @@ LADDERS = {
         "columns stats writing",
         "files schema summary",
         "opening rows",
+        "database",
         "store",
         "doctor",
     ],

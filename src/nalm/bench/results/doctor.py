@@ -9,7 +9,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from nalm.bench.results.opening import StoreError
+from nalm.bench.results.opening import StoreError, any_text
 from nalm.bench.results.rows import sound
 from nalm.bench.results.schema import CHECKS, STORED, quoted, with_checks
 from nalm.bench.results.store import Store
@@ -100,7 +100,7 @@ def _copy(path: Path, to: Path) -> None:
 
 def _reader(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(path)
-    connection.text_factory = lambda content: content.decode("utf-8", "surrogateescape")
+    connection.text_factory = any_text
     return connection
 
 

@@ -57,6 +57,11 @@ def connect(path: Path, readonly: bool) -> sqlite3.Connection:
     return connection
 
 
+def any_text(content: bytes) -> str:
+    """Text of the database whatever its bytes, for what may be damaged."""
+    return content.decode("utf-8", "surrogateescape")
+
+
 def check(connection: sqlite3.Connection, path: Path, readonly: bool) -> bool:
     """Refuse what is not ours, is newer than we are, or is damaged; make what is not there yet, upgrade what is old.
 

@@ -7,33 +7,30 @@ That mode needs shared memory: on a network file system give each machine its ow
 
 from __future__ import annotations
 
-import contextlib
 import importlib.metadata
 import itertools
 import json
-import sqlite3
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing
-from dataclasses import dataclass
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
 
 from nalm.bench.results import columns, files
 from nalm.bench.results.columns import COLUMNS, Curve, Record
+from nalm.bench.results.database import Database
 from nalm.bench.results.files import read_table as read_table
 from nalm.bench.results.files import write_table as write_table
 from nalm.bench.results.opening import StoreError as StoreError
-from nalm.bench.results.opening import check, connect, explained
-from nalm.bench.results.rows import BATCH, SEVERAL, batches, conditions, decoded, encoded, in_columns, sound
-from nalm.bench.results.schema import CHECKS, CREATE, INSERT, STORED, Depth, intact, quoted, with_checks
-from nalm.bench.results.writing import OPEN, TABLES, PathLike, check_target, identity
+from nalm.bench.results.rows import SEVERAL, batches, conditions, decoded, encoded, in_columns, sound
+from nalm.bench.results.schema import Depth, intact, quoted, with_checks
+from nalm.bench.results.writing import TABLES, PathLike, check_target
 from nalm.core.arguments import Index, checks_arguments
 from nalm.core.notebook import paragraph, table
 
 SCAN_SHARE = 3  # looking up a third of all records by id takes as long as reading all (100,080 runs, warm)
-UNTABLED = ("created_at", "study", "recipe")  # what compact tables leave out beside HEAVY
+UNTABLED = ("created_at", "study", "recipe")  # what compact tables leave out of the description of a run
 ORDER = ("study", "unit", "task", "operation", "inputs", "range", "recipe", "seed", "id")
 
 
@@ -63,18 +60,13 @@ class Store:
     @checks_arguments
     def __init__(self, path: PathLike, readonly: bool = False, say: Callable[[str], None] = _warn) -> None:
         """Open the store, or make it if there is no file and `readonly` is false."""
-        self.path = Path(path)
         self.say = say
-        with explained(self.path):
-            self._connection = connect(self.path, readonly)
-            try:
-                self._checked = check(self._connection, self.path, readonly)
-            except BaseException:
-                self._connection.close()
-                raise
-        self._file = _File.at(self.path)
-        OPEN[self._file.identity] += 1
-        self._session: sqlite3.Connection | None = None  # what this process added, should the file be lost
+        self._database = Database(Path(path), readonly, say)
+
+    @property
+    def path(self) -> Path:
+        """The file; another one if it was lost meanwhile, see `confirm`."""
+        return self._database.path
 
     def __enter__(self) -> Self:
         return self
@@ -84,15 +76,12 @@ class Store:
 
     def close(self) -> None:
         """Let go of the file; what was added is in it."""
-        self._connection.close()
-        OPEN[self._file.identity] -= 1
-        if self._session is not None:
-            self._session.close()
+        self._database.close()
 
     def _repr_html_(self) -> str:
         """In a notebook: how many runs of which study and unit there are, and how many of them are solved."""
         query = "SELECT study, unit, count(*), sum(solved) FROM runs GROUP BY study, unit ORDER BY study, unit"
-        lines = [tuple("" if cell is None else str(cell) for cell in line) for line in self._query(query)]
+        lines = [tuple("" if cell is None else str(cell) for cell in line) for line in self._database.query(query)]
         return paragraph(str(self.path)) + table(("study", "unit", "runs", "solved"), lines)
 
     # -- finished runs -------------------------------------------------------------------------------------------
@@ -114,8 +103,7 @@ class Store:
     @checks_arguments
     def missing(self, ids: Iterable[str]) -> list[str]:
         """Those of the ids that are not kept yet, in the order given."""
-        query = "SELECT value FROM json_each(?) WHERE value NOT IN (SELECT id FROM runs) ORDER BY key"
-        return [found for (found,) in self._query(query, [json.dumps(list(ids))])]
+        return self._database.missing(ids)
 
     @checks_arguments
     def records(self, *, depth: Depth = Depth.EXACT, **equals: Any) -> list[Record]:
@@ -150,7 +138,7 @@ class Store:
         where, values = conditions(
             equals if wanted is None else {name: v for name, v in equals.items() if name != "id"}
         )
-        checks = depth.checks if self._checked else ()
+        checks = depth.checks if self._database.checked else ()
         chosen = quoted((*depth.names, *checks, *(("curve",) if curves else ())))
         begin, end, damaged = len(depth.names), len(depth.names) + len(checks), 0
         for found in self._readable(f"SELECT {chosen} FROM runs WHERE {where} ORDER BY {quoted(order)}", values):
@@ -169,26 +157,26 @@ class Store:
         ids = equals.get("id")
         if not isinstance(ids, SEVERAL):
             return None
-        count = next(self._query("SELECT count(*) FROM runs"))[0]
+        count = next(self._database.query("SELECT count(*) FROM runs"))[0]
         return set(ids) if len(ids) > count / SCAN_SHARE else None
 
     def _readable(self, query: str, values: Sequence[Any]) -> Iterator[list[tuple[Any, ...]]]:
-        """As `_batches`. Text that damage made unreadable must not end the reading: its record will not match."""
+        """Some lines at a time. Text that damage made unreadable ends no reading: its record will not match."""
         count = 0
         try:
-            for batch in self._batches(query, values):
+            for batch in self._database.batches(query, values):
                 yield batch
                 count += len(batch)
         except StoreError as error:
             if "decode to UTF-8" not in str(error):
                 raise
-            self._connection.text_factory = _text
-            yield from self._batches(f"{query} LIMIT -1 OFFSET {count}", values)
+            self._database.read_any_text()
+            yield from self._database.batches(f"{query} LIMIT -1 OFFSET {count}", values)
 
     @checks_arguments
     def curve(self, run_id: str) -> Curve:
         """Evaluations of one run by name, see `CURVE_COLUMNS`; empty arrays if none were kept."""
-        found = list(self._query("SELECT curve FROM runs WHERE id = ?", [run_id]))
+        found = list(self._database.query("SELECT curve FROM runs WHERE id = ?", [run_id]))
         if not found:
             raise KeyError(f"{self.path} has no run {run_id!r}")
         return columns.unpack_curve(found[0][0])
@@ -212,7 +200,7 @@ class Store:
             return len(records)
         names = [name for name in COLUMNS if name in depth.names and not (compact and name in UNTABLED)]
         further = "SELECT DISTINCT key FROM (SELECT details FROM runs WHERE json_valid(details)), json_each(details)"
-        more = sorted(key for (key,) in self._query(further))
+        more = sorted(key for (key,) in self._database.query(further))
         blocks = (
             in_columns(batch, depth.names, names, more) for batch in self._verified(depth, ("id",), False, equals)
         )
@@ -225,37 +213,32 @@ class Store:
     @checks_arguments
     def save_checkpoint(self, key: str, step: Index, state: bytes, runs: Sequence[str] = ()) -> None:
         """Keep the state of runs under way in place of their earlier one. The bytes are the caller's own format."""
-        with explained(self.path), self._connection:
-            values = (key, step, state, json.dumps(list(runs)))
-            self._connection.execute(
-                "INSERT OR REPLACE INTO checkpoints (key, step, state, runs) VALUES (?, ?, ?, ?)", values
-            )
+        query = "INSERT OR REPLACE INTO checkpoints (key, step, state, runs) VALUES (?, ?, ?, ?)"
+        self._database.change(query, (key, step, state, json.dumps(list(runs))))
 
     @checks_arguments
     def load_checkpoint(self, key: str) -> tuple[int, bytes] | None:
         """The step and state last saved under this key, if any."""
-        return next(self._query("SELECT step, state FROM checkpoints WHERE key = ?", [key]), None)
+        return next(self._database.query("SELECT step, state FROM checkpoints WHERE key = ?", [key]), None)
 
     @checks_arguments
     def has_checkpoint(self, key: str) -> bool:
         """Whether there is one whose key begins like this."""
         query = "SELECT 1 FROM checkpoints WHERE substr(key, 1, length(?)) = ?"
-        return next(self._query(query, [key, key]), None) is not None
+        return next(self._database.query(query, [key, key]), None) is not None
 
     @checks_arguments
     def drop_checkpoint(self, key: str) -> None:
         """Forget a checkpoint, and those whose keys begin with this one, for runs that are finished."""
-        with explained(self.path), self._connection:
-            self._connection.execute("DELETE FROM checkpoints WHERE substr(key, 1, length(?)) = ?", (key, key))
+        self._database.change("DELETE FROM checkpoints WHERE substr(key, 1, length(?)) = ?", (key, key))
 
     def drop_finished_checkpoints(self) -> int:
         """Forget the checkpoints all of whose runs are kept by now; returns their number."""
         unfinished = "SELECT 1 FROM json_each(runs) WHERE value NOT IN (SELECT id FROM runs)"
         query = f"DELETE FROM checkpoints WHERE json_array_length(runs) > 0 AND NOT EXISTS ({unfinished})"
-        with explained(self.path), self._connection:
-            return self._connection.execute(query).rowcount
+        return self._database.change(query)
 
-    # -- a file that is lost -------------------------------------------------------------------------------------
+    # -- the file ------------------------------------------------------------------------------------------------
 
     def confirm(self) -> None:
         """Make sure that what this process added can be read from the file of that name, by anybody.
@@ -263,92 +246,11 @@ class Store:
         If the file was deleted, renamed, replaced or cut short meanwhile, everything that is still known is written
         to a new store beside it, which takes its place here, and that is said.
         """
-        if self._session is None:
-            return
-        if not self._file.is_still(self.path) or self._not_in_file():
-            self._rescue()
-
-    def _not_in_file(self) -> bool:
-        assert self._session is not None
-        ids = [found for (found,) in self._session.execute("SELECT id FROM runs")]
-        try:
-            with Store(self.path, readonly=True, say=self.say) as again:
-                return bool(again.missing(ids))
-        except (StoreError, OSError):
-            return True
-
-    def _rescue(self) -> None:
-        lost, kept, session = self.path, self._connection, self._session
-        names = (lost.with_name(f"{lost.stem}-rescued-{number}{lost.suffix}") for number in itertools.count(1))
-        self.path = next(name for name in names if not name.exists())
-        fresh = Store(self.path, say=self.say)
-        self._connection, self._file, self._session, self._checked = fresh._connection, fresh._file, None, True
-        everything = f"SELECT {quoted((*STORED, *CHECKS))}, curve FROM runs"
-        for source in filter(None, (session, kept)):
-            with contextlib.suppress(sqlite3.Error):  # what of the lost file can still be read
-                found = source.execute(everything)
-                self.insert(line for line in found if sound(line[: len(STORED)], line[len(STORED) : -1], line[-1:]))
-        if session is not None:
-            session.close()
-        _LOST.append(kept)  # closing it now would remove side files that may belong to another store of that name
-        count = next(self._query("SELECT count(*) FROM runs"))[0]
-        self.say(
-            f"{lost} was deleted, replaced or cut short while it was in use. {count} runs are safe in {self.path}, "
-            f"where everything goes from now on; `nalm merge` joins stores."
-        )
-
-    # -- the database --------------------------------------------------------------------------------------------
+        self._database.confirm()
 
     def insert(self, lines: Iterable[tuple[Any, ...]]) -> int:
         """Add lines as `with_checks` makes them, each with its packed curve; all or none."""
-        if not self._file.is_still(self.path):
-            self._rescue()
-        kept = list(lines)
-        with explained(self.path), self._connection:
-            before = self._connection.total_changes
-            self._connection.executemany(INSERT, kept)
-            added = self._connection.total_changes - before
-        if self._session is None:
-            self._session = sqlite3.connect("")  # a temporary file that nobody can see or delete
-            self._session.execute("PRAGMA synchronous = OFF")
-            self._session.executescript(CREATE)
-        with self._session:
-            self._session.executemany(INSERT, kept)
-        if self._file.is_still(self.path):
-            self._file = _File.at(self.path)
-        return added
-
-    def _query(self, query: str, values: Iterable[Any] = ()) -> Iterator[tuple[Any, ...]]:
-        return itertools.chain.from_iterable(self._batches(query, values))
-
-    def _batches(self, query: str, values: Iterable[Any] = ()) -> Iterator[list[tuple[Any, ...]]]:
-        """Some lines at a time, which is quicker than one by one."""
-        with explained(self.path), closing(self._connection.execute(query, tuple(values))) as cursor:
-            while batch := cursor.fetchmany(BATCH):
-                yield batch
-
-
-_LOST: list[sqlite3.Connection] = []
-
-
-@dataclass(frozen=True)
-class _File:
-    """Which file a name stood for, and how long it was: it never shrinks while it is a store."""
-
-    identity: tuple[int, int]
-    size: int
-
-    @classmethod
-    def at(cls, path: Path) -> _File:
-        return cls(identity(path), path.stat().st_size)
-
-    def is_still(self, path: Path) -> bool:
-        """Whether the name stands for the same file, which has not become shorter. It is not opened: see `OPEN`."""
-        try:
-            now = _File.at(path)
-        except OSError:
-            return False
-        return now.identity == self.identity and now.size >= self.size
+        return self._database.insert(lines)
 
 
 def merge(target: PathLike, *sources: PathLike) -> int:
@@ -365,8 +267,3 @@ def merge(target: PathLike, *sources: PathLike) -> int:
                 added += store.insert((*with_checks(line[:-1]), line[-1]) for line in batch)
         store.confirm()
         return added
-
-
-def _text(content: bytes) -> str:
-    """Any bytes as text."""
-    return content.decode("utf-8", "surrogateescape")
