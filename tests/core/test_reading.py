@@ -73,6 +73,7 @@ def test_weights_between_grid_values_keep_their_decimals() -> None:
     assert nalm.read(near, ["a", "b"]).sympy == b
     assert nalm.read(near, ["a", "b"]).residual(torch.tensor([[5.0, 5.0]])) == pytest.approx(0, abs=1e-5)
     assert not nalm.read(near, ["a", "b"], within=1e-9).exact
+    assert not nalm.read(put(nalm.NAU(2, 1), W=[1e-4, 1.0])).exact  # ten times what counts as solved
 
 
 def test_the_residual_tells_what_rounding_costs() -> None:

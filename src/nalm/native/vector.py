@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 from nalm.native.text import LANES, Writer, literal
 
-Operand = "Vector | float"
-
 
 @dataclass(frozen=True)
 class Vector:
