@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nalm.bench.landscape import Floats, Landscape, Starts
-from nalm.bench.show.figures import COLOURS, GREY, WIDTH, _style, colour_and_marker
+from nalm.bench.show.figures import COLOURS, GREY, PALE, WIDTH, colour_and_marker, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,13 +23,6 @@ Surface = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 """Inputs `(samples, 2)` to outputs `(samples,)`."""
 
 
-def _figure(rows: int, columns: int, height: float) -> tuple[Figure, list[Axes]]:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(min(WIDTH, 2.7 * columns), height), layout="constrained")
-    return figure, list(figure.subplots(rows, columns, squeeze=False).flat)
-
-
 @contextmanager
 def figure_of(rows: int, columns: int, height: float) -> Iterator[tuple[Figure, list[Axes]]]:
     """An empty figure of `height` inches and its panels, to be drawn on in the library's style.
@@ -39,8 +32,11 @@ def figure_of(rows: int, columns: int, height: float) -> Iterator[tuple[Figure, 
     >>> len(figure.axes)
     2
     """
-    with _style():
-        yield _figure(rows, columns, height)
+    with style():
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(min(WIDTH, 2.7 * columns), height), layout="constrained")
+        yield figure, list(figure.subplots(rows, columns, squeeze=False).flat)
 
 
 def draw_landscapes(landscapes: Sequence[Landscape], count: int = 201) -> Figure:
@@ -52,10 +48,9 @@ def draw_landscapes(landscapes: Sequence[Landscape], count: int = 201) -> Figure
     """
     columns = min(3, len(landscapes))
     rows = math.ceil(len(landscapes) / columns)
-    with _style():
+    with figure_of(rows, columns, 2.4 * rows) as (figure, panels):
         from matplotlib.colors import LogNorm
 
-        figure, panels = _figure(rows, columns, 2.4 * rows)
         for axes, landscape in zip(panels, landscapes, strict=False):
             first, second, error = landscape.grid(count)
             shown = np.clip(np.nan_to_num(error, nan=CUT), FLOOR, CUT)
@@ -80,11 +75,10 @@ def _star(axes: Axes, optimum: tuple[float, float]) -> None:
 def draw_starts(starts: Mapping[str, Starts]) -> Figure:
     """From which starts training finds (1, 1), the star; arrows point to where it ended."""
     looks = {"not solved": "#f5d5bf", "solved": "#cfe3f1"}
-    with _style():
+    with figure_of(1, len(starts), 3.0) as (figure, panels):
         from matplotlib.colors import ListedColormap
         from matplotlib.patches import Patch
 
-        figure, panels = _figure(1, len(starts), 3.0)
         for axes, (label, result) in zip(panels, starts.items(), strict=True):
             solved = result.solved
             axes.imshow(
@@ -108,7 +102,7 @@ def draw_starts(starts: Mapping[str, Starts]) -> Figure:
 
 def draw_path(steps: Floats, values: Mapping[str, Floats], title: str = "") -> Figure:
     """Every element of every weight over the steps, one panel per weight; grid values are where lines end flat."""
-    with _style():
+    with style():
         from matplotlib.figure import Figure
 
         figure = Figure(figsize=(WIDTH, 1.1 + 1.3 * len(values)), layout="constrained")
@@ -118,7 +112,7 @@ def draw_path(steps: Floats, values: Mapping[str, Floats], title: str = "") -> F
             for line, colour in zip(flat.T, _colours(flat.shape[1]), strict=True):
                 axes.plot(steps, line, color=colour)
             axes.set_ylabel(name)
-            axes.grid(axis="y", color="#dddddd", lw=0.5)
+            axes.grid(axis="y", color=PALE, lw=0.5)
         panels[-1].set_xlabel("Training step")
         panels[-1].xaxis.set_major_formatter("{x:,.0f}")
         panels[0].set_title(title, fontsize=9)
@@ -144,8 +138,7 @@ def draw_surfaces(
     first, second = np.meshgrid(axis, axis)
     points = np.stack([first.ravel(), second.ravel()], 1)
     columns = max(len(row) for row in rows.values())
-    with _style():
-        figure, panels = _figure(len(rows), columns, 1.45 * len(rows))
+    with figure_of(len(rows), columns, 1.45 * len(rows)) as (figure, panels):
         for place, (operation, row) in enumerate(rows.items()):
             low, high = _span(next(iter(row.values())), test)
             for axes, (label, function) in zip(panels[place * columns :], row.items(), strict=False):
@@ -180,8 +173,7 @@ def draw_errors(
 ) -> Figure:
     """Errors of single runs by group (colour) and column, with a line at each column's threshold."""
     columns = list(limits)
-    with _style():
-        figure, (axes,) = _figure(1, 1, 3.0)
+    with figure_of(1, 1, 3.0) as (figure, (axes,)):
         figure.set_figwidth(WIDTH)
         for number, (group, by_column) in enumerate(groups.items()):
             offset = (number - (len(groups) - 1) / 2) * 0.8 / len(groups)
@@ -200,8 +192,7 @@ def draw_errors(
 
 def draw_lines(panels: Mapping[str, Mapping[str, Mapping[float, float]]], xlabel: str, ylabel: str) -> Figure:
     """Lines on doubly logarithmic axes, one panel per name: label to {x: y}."""
-    with _style():
-        figure, axes_list = _figure(1, len(panels), 2.6)
+    with figure_of(1, len(panels), 2.6) as (figure, axes_list):
         for axes, (title, lines) in zip(axes_list, panels.items(), strict=True):
             for number, (label, line) in enumerate(lines.items()):
                 colour, marker = colour_and_marker(number)
@@ -217,8 +208,7 @@ def draw_lines(panels: Mapping[str, Mapping[str, Mapping[float, float]]], xlabel
 def draw_weight_ways(ways: Mapping[str, Sequence[NDArray[np.float64]]]) -> Figure:
     """The way of two weights in training, one panel per label: from a ring to a dot, one line `(evaluations, 2)` per
     run. The product is at (1, 1)."""
-    with _style():
-        figure, panels = _figure(1, len(ways), 1.7)
+    with figure_of(1, len(ways), 1.7) as (figure, panels):
         for axes, (label, runs) in zip(panels, ways.items(), strict=True):
             for number, way in enumerate(runs):
                 colour = COLOURS[number % len(COLOURS)]
@@ -234,10 +224,9 @@ def draw_weight_ways(ways: Mapping[str, Sequence[NDArray[np.float64]]]) -> Figur
 
 def draw_confusions(counts: Mapping[str, NDArray[np.int64]]) -> Figure:
     """How often a digit (down) was read as which (across), `(10, 10)` counts per label, as shares of each row."""
-    with _style():
-        columns = min(3, len(counts))
-        rows = math.ceil(len(counts) / columns)
-        figure, panels = _figure(rows, columns, 2.1 * rows)
+    columns = min(3, len(counts))
+    rows = math.ceil(len(counts) / columns)
+    with figure_of(rows, columns, 2.1 * rows) as (figure, panels):
         for axes, (label, found) in zip(panels, counts.items(), strict=False):
             shares = found / np.maximum(found.sum(1, keepdims=True), 1)
             axes.imshow(shares, cmap="Blues", vmin=0, vmax=1)
@@ -254,8 +243,7 @@ def draw_views(
     """Images of two colours `(count, 2, h, w)`, how two transformers see them `(2, count, 2, h, w)`, the digits they
     show and those that were read `(count, 2)`: a column each."""
     count = len(images)
-    with _style():
-        figure, panels = _figure(3, count, 3.4)
+    with figure_of(3, count, 3.4) as (figure, panels):
         figure.set_figwidth(WIDTH)
         lines = [images, *views]
         for place, axes in enumerate(panels):

@@ -115,7 +115,7 @@ def three_panel(
     for point in table:
         if point.range not in columns or point.unit not in looks:
             raise ValueError(f"{point.unit} on {point.range} is not among the units and ranges to draw")
-    with _style():
+    with style():
         figure, (success, solved_at, sparsity) = _panels(WIDTH, 4.6, (1.15, 1, 1))
         for point in table:
             look = looks[point.unit]
@@ -148,7 +148,7 @@ def trajectory(curves: Mapping[str, ArrayLike], threshold: float | None = None, 
             raise ValueError(f"curve {label!r} needs four columns and a line per evaluation, got shape {array.shape}")
     if not arrays:
         raise ValueError("there is no curve to draw")
-    with _style():
+    with style():
         figure, (errors, sparsity) = _panels(WIDTH / 2, 3.6, (2, 1))
         for number, array in enumerate(arrays.values()):
             colour, _ = colour_and_marker(number)
@@ -176,11 +176,12 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> None:
     ending = Path(path).suffix.lower()
     if ending not in ENDINGS:
         raise ValueError(f"cannot draw {os.fspath(path)}: the name must end in {', '.join(ENDINGS)}")
-    with _style():
+    with style():
         figure.savefig(path, dpi=300, metadata=ENDINGS[ending])
 
 
-def _style() -> AbstractContextManager[None]:
+def style() -> AbstractContextManager[None]:
+    """Within it everything is drawn in the library's style, whatever the user has set."""
     try:
         import matplotlib.style
     except ImportError as error:
