@@ -202,7 +202,8 @@ def test_a_file_lost_while_in_use_is_noticed_and_nothing_is_lost(
     path: Path, tmp_path: Path, lose: Callable[[Path], None], moment: str
 ) -> None:
     said: list[str] = []
-    store = Store(path, say=said.append)
+    store = Store(path)
+    store.say = said.append  # as the command line does once its progress bar is there
     store.add([exact(seed) for seed in range(100, 160)])
     if moment == "between":
         lose(path)

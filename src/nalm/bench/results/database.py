@@ -27,11 +27,12 @@ class Database:
     Attributes:
         path: the file, another one after a rescue.
         checked: whether its records have checksums.
+        say: receives a line when the file is lost.
     """
 
     def __init__(self, path: Path, readonly: bool, say: Callable[[str], None]) -> None:
         self.path = path
-        self._say = say
+        self.say = say
         with explained(path):
             self._connection = connect(path, readonly)
             try:
@@ -104,7 +105,7 @@ class Database:
         """Whether a second look at the file lacks something of this session."""
         ids = [found for (found,) in session.execute("SELECT id FROM runs")]
         try:
-            with closing(Database(self.path, readonly=True, say=self._say)) as again:
+            with closing(Database(self.path, readonly=True, say=self.say)) as again:
                 return bool(again.missing(ids))
         except (StoreError, OSError):
             return True
@@ -114,7 +115,7 @@ class Database:
         lost, kept, session = self.path, self._connection, self._session
         names = (lost.with_name(f"{lost.stem}-rescued-{number}{lost.suffix}") for number in itertools.count(1))
         self.path = next(name for name in names if not name.exists())
-        fresh = Database(self.path, readonly=False, say=self._say)
+        fresh = Database(self.path, readonly=False, say=self.say)
         self._connection, self._file, self._session, self.checked = fresh._connection, fresh._file, None, True
         everything = f"SELECT {quoted((*STORED, *CHECKS))}, curve FROM runs"
         for source in filter(None, (session, kept)):
@@ -125,7 +126,7 @@ class Database:
             session.close()
         _LOST.append(kept)
         count = next(self.query("SELECT count(*) FROM runs"))[0]
-        self._say(
+        self.say(
             f"{lost} was deleted, replaced or cut short while it was in use. {count} runs are safe in {self.path}, "
             f"where everything goes from now on; `nalm merge` joins stores."
         )

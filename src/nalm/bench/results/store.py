@@ -60,8 +60,16 @@ class Store:
     @checks_arguments
     def __init__(self, path: PathLike, readonly: bool = False, say: Callable[[str], None] = _warn) -> None:
         """Open the store, or make it if there is no file and `readonly` is false."""
-        self.say = say
         self._database = Database(Path(path), readonly, say)
+
+    @property
+    def say(self) -> Callable[[str], None]:
+        """Receives a line when records are damaged or the file is lost; may be replaced at any time."""
+        return self._database.say
+
+    @say.setter
+    def say(self, say: Callable[[str], None]) -> None:
+        self._database.say = say
 
     @property
     def path(self) -> Path:
