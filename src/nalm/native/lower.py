@@ -10,21 +10,23 @@ import numpy as np
 import torch
 from torch.fx import Node
 
-from nalm.native.affine import Matrix
+from nalm.native.affine import Entry, Matrix
 from nalm.native.errors import Unsupported
 from nalm.native.lowering import Lowered, Lowering, boxed
 from nalm.native.rules import RULES
 from nalm.native.trace import Trace
 from nalm.native.values import Graph, Value, Varies
 
+Shape = tuple[int, ...]
+
 
 @dataclass(frozen=True)
 class Inputs:
     """Where the step's inputs come from: shapes by name, draws with a sample axis or without."""
 
-    state: dict[str, tuple[int, ...]]
-    consts: dict[str, tuple[int, ...]]
-    draws: dict[str, tuple[int, ...]]
+    state: dict[str, Shape]
+    consts: dict[str, Shape]
+    draws: dict[str, Shape]
     clock: tuple[str, ...]
     seed_consts: frozenset[str]
 
@@ -116,12 +118,12 @@ def _leaves(lowering: Lowering, inputs: Inputs) -> list[Lowered]:
     leaves: list[Lowered] = []
     offset = 0
     for name, shape in inputs.state.items():
-        leaves.append(_lanes(lowering, "state", name, shape, offset, Varies.RUN | Varies.STEP))
+        leaves.append(_lanes(lowering, "state", name, shape, Varies.RUN | Varies.STEP, offset))
         offset += int(np.prod(shape))
     offset = 0
     for name, shape in inputs.consts.items():
         varies = Varies.NOWHERE if name in inputs.seed_consts else Varies.RUN
-        leaves.append(_lanes(lowering, "const", name, shape, offset, varies))
+        leaves.append(_lanes(lowering, "const", name, shape, varies, offset))
         offset += int(np.prod(shape))
     for index, (name, shape) in enumerate(inputs.draws.items()):
         leaves.append(_draw(lowering, index, name, shape))
@@ -130,38 +132,44 @@ def _leaves(lowering: Lowering, inputs: Inputs) -> list[Lowered]:
     return leaves
 
 
-def _lanes(lowering: Lowering, op: str, name: str, shape: tuple[int, ...], offset: Any, varies: Varies) -> Lowered:
+def _lanes(
+    lowering: Lowering, op: str, name: str, shape: Shape, varies: Varies, offset: int = 0, draw: tuple[int, ...] = ()
+) -> Lowered:
     """A tensor without samples: entry i of run r lies at number `offset + i` of lane r."""
     if lowering.samples in shape:
         hint = f"has an axis of {lowering.samples}, the number of samples: the two cannot be told apart"
         raise Unsupported(f"{op} '{name}'", hint)
     if sum(size == lowering.features for size in shape) > 1:
         raise Unsupported(f"{op} '{name}'", f"of shape {shape} has two long axes")
-    strides = [int(np.prod(shape[d + 1 :])) for d in range(len(shape))]
-    stride = sum(s for s, size in zip(strides, shape, strict=True) if size == lowering.features)
-    axis = Varies.FEATURE if stride else Varies.NOWHERE
-    array = np.empty(lowering.short(shape), dtype=object)
-    for index in np.ndindex(array.shape):
-        base = sum(i * s for i, s in zip(index, strides, strict=True))
-        place = (offset + base, stride) if isinstance(offset, int) else (*offset, base, stride)
-        array[index] = lowering.graph.make(op, data=place, varies=varies | axis)
-    return Lowered(array, shape)
+
+    def entry(base: int, stride: int) -> Entry:
+        axis = Varies.FEATURE if stride else Varies.NOWHERE
+        return lowering.graph.make(op, data=(*draw, offset + base, stride), varies=varies | axis)
+
+    return _entries(lowering, shape, entry)
 
 
-def _draw(lowering: Lowering, draw: int, name: str, shape: tuple[int, ...]) -> Lowered:
+def _draw(lowering: Lowering, draw: int, name: str, shape: Shape) -> Lowered:
     """Uniforms: rows of samples, a matrix of features x samples, or one number per run and entry."""
     if lowering.samples not in shape:
-        return _lanes(lowering, "draw", name, shape, (draw,), Varies.STEP)
-    if shape.index(lowering.samples) != len(shape) - 1 or shape.count(lowering.samples) > 1:
+        return _lanes(lowering, "draw", name, shape, Varies.STEP, draw=(draw,))
+    if shape.index(lowering.samples) != len(shape) - 1:
         why = f"of shape {shape} must have the samples as its last axis and no other axis of {lowering.samples}"
         raise Unsupported(f"draw '{name}'", why)
+
+    def entry(base: int, stride: int) -> Entry:
+        if stride:
+            return lowering.arithmetic.matrix(Matrix(draw, base, stride))
+        return lowering.graph.make("row", data=(draw, base), varies=Varies.STEP | Varies.SAMPLE)
+
+    return _entries(lowering, shape, entry)
+
+
+def _entries(lowering: Lowering, shape: Shape, entry: Callable[[int, int], Entry]) -> Lowered:
+    """What `entry` makes of each place: its number, and from one feature to the next the stride, 0 without features."""
     strides = [int(np.prod(shape[d + 1 :])) for d in range(len(shape))]
     stride = sum(s for s, size in zip(strides, shape, strict=True) if size == lowering.features)
     array = np.empty(lowering.short(shape), dtype=object)
     for index in np.ndindex(array.shape):
-        base = sum(i * s for i, s in zip(index, strides, strict=True))
-        if stride:
-            array[index] = lowering.arithmetic.matrix(Matrix(draw, base, stride))
-        else:
-            array[index] = lowering.graph.make("row", data=(draw, base), varies=Varies.STEP | Varies.SAMPLE)
+        array[index] = entry(sum(i * s for i, s in zip(index, strides, strict=True)), stride)
     return Lowered(array, shape)

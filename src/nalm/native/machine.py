@@ -30,9 +30,8 @@ class Machine:
         binding = load_llvm()
         module = binding.parse_assembly(text)
         target = binding.Target.from_default_triple()
-        host = cpu is None
-        name = binding.get_host_cpu_name() if cpu is None else cpu
-        features = binding.get_host_cpu_features().flatten() if host else ""
+        here = (binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten())
+        name, features = here if cpu is None else (cpu, "")
         machine = target.create_target_machine(cpu=name, features=features, opt=3, jit=True)
         tuning = binding.create_pipeline_tuning_options(speed_level=2)
         tuning.loop_vectorization = False
