@@ -185,8 +185,9 @@ LADDERS = {
     ],
     "nalm.training.rule": [
         "correlation curvature looks settings state watch",
-        "feedback graph progress ruled",
-        "batch parity regression route rows",
+        "batch graph progress ruled",
+        "feedback route rows",
+        "parity regression",
         "joint mode",
         "at_output between factors",
         "base report stack",

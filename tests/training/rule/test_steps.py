@@ -393,9 +393,9 @@ def test_the_level_of_the_loss_rests_on_all_steps_since_the_last_look() -> None:
 def test_a_batch_is_refused_for_what_is_not_finite_and_not_for_a_sum_that_overflows() -> None:
     huge = torch.tensor([[3e38, 3e38], [1.0, torch.nan]])
     losses = torch.tensor([1.0, 1.0])
-    assert Pass(huge, losses, ()).finite.tolist() == [True, False]
-    assert Pass(huge[:1], losses[:1], ()).finite.tolist() == [True]
-    assert Pass(huge[:1], torch.tensor([torch.inf]), ()).finite.tolist() == [False]
+    assert Pass(huge, losses, 1).finite.tolist() == [True, False]
+    assert Pass(huge[:1], losses[:1], 1).finite.tolist() == [True]
+    assert Pass(huge[:1], torch.tensor([torch.inf]), 1).finite.tolist() == [False]
 
 
 def test_a_unit_without_a_form_is_left_to_the_base_with_one_warning() -> None:

@@ -302,7 +302,7 @@ def test_what_an_attempt_found_is_kept_cut_to_the_boxes_where_it_is_better() -> 
     def held(_: Sequence[Watched]) -> Tensor:
         return squared(net(x), target).detach()
 
-    nothing = Pass(torch.zeros(1), torch.zeros(()), ())
+    nothing = Pass(torch.zeros(1), torch.zeros(()), 1)
     batch = Batch(2, nothing, torch.tensor(True), [], 1.0, lambda _: nothing, held, lambda: torch.zeros(()))
     for worse, kept in ((1.2, True), (1.05, False)):  # as much above what was found is what the units hold
         mode.rest()

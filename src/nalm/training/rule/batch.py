@@ -10,6 +10,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
+from nalm.training.rule.curvature import loss_probes
 from nalm.training.rule.watch import Watched
 
 
@@ -20,14 +21,20 @@ class Pass:
     Attributes:
         output: of the network.
         loss: of shape `runs`.
-        probes: vectors at the output whose squares are the curvature of the loss.
+        step: its number, which seeds the probes.
     """
 
     output: Tensor
     loss: Tensor
-    probes: Sequence[Tensor]
+    step: int
 
-    @property
+    @cached_property
+    def probes(self) -> Sequence[Tensor]:
+        """Vectors at the output whose squares are the curvature of the loss; its graph must still be there."""
+        with torch.enable_grad():
+            return loss_probes(self.loss, self.output, self.loss.dim(), self.step)
+
+    @cached_property
     def size(self) -> Tensor:
         """Sum over the samples of curvature times squared output `(*runs,)`: twice the loss of an output of zero."""
         runs = self.loss.shape

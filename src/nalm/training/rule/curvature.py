@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import torch
 from torch import Tensor
@@ -15,9 +16,13 @@ STREAMS = 8  # of random signs per step
 
 def signs(step: int, probe: int, shape: Sequence[int], like: Tensor) -> Tensor:
     """Random signs that depend on the step and the probe only."""
+    return _drawn(step, probe, tuple(shape[-2:]), like.dtype, like.device).expand(*shape)
+
+
+@lru_cache(maxsize=STREAMS)  # all passes of a step ask for the same
+def _drawn(step: int, probe: int, shape: tuple[int, ...], dtype: torch.dtype, device: torch.device) -> Tensor:
     generator = torch.Generator().manual_seed(STREAMS * step + probe)
-    drawn = torch.randint(0, 2, tuple(shape[-2:]), generator=generator)
-    return (2 * drawn - 1).to(like).expand(*shape)
+    return torch.randint(0, 2, shape, generator=generator).mul_(2).sub_(1).to(device, dtype)
 
 
 def loss_probes(loss: Tensor, output: Tensor, runs: int, step: int) -> list[Tensor]:
@@ -67,7 +72,7 @@ def _hessian(slope: Tensor, output: Tensor, shape: Sequence[int], step: int) -> 
     s = signs(step, MOST_PROBES, (*flat.shape[:-1], 1), output)
     columns = [times(s * torch.eye(outputs, dtype=s.dtype, device=s.device)[o]) * s for o in range(outputs)]
     hessian = torch.stack(columns, -1)
-    return (hessian + hessian.mT) / 2
+    return hessian if outputs == 1 else (hessian + hessian.mT) / 2
 
 
 def _lifted(hessian: Tensor, slope: Tensor, output: Tensor) -> Tensor:
@@ -75,11 +80,13 @@ def _lifted(hessian: Tensor, slope: Tensor, output: Tensor) -> Tensor:
     outputs = hessian.shape[-1]
     trace = hessian.diagonal(dim1=-2, dim2=-1).sum(-1)  # (*runs, samples)
     mean = trace.clamp(min=0).mean(-1, keepdim=True)
-    size = output.square().mean((-2, -1)).sqrt() + torch.finfo(output.dtype).tiny
-    stand_in = (slope.square().mean((-2, -1)).sqrt() / size).unsqueeze(-1) * outputs
-    least = torch.where(mean > 0, FLAT * mean, stand_in)
-    missing = ((least - trace) / outputs).clamp(min=0)
-    return hessian + torch.diag_embed(missing.unsqueeze(-1).expand(*missing.shape, outputs))
+    least = FLAT * mean
+    if not bool((mean > 0).all()):
+        size = output.square().mean((-2, -1)).sqrt() + torch.finfo(output.dtype).tiny
+        stand_in = (slope.square().mean((-2, -1)).sqrt() / size).unsqueeze(-1) * outputs
+        least = torch.where(mean > 0, least, stand_in)
+    hessian.diagonal(dim1=-2, dim2=-1).add_(((least - trace) / outputs).clamp_(min=0).unsqueeze(-1))
+    return hessian
 
 
 def _root(hessian: Tensor) -> Tensor:

@@ -62,7 +62,7 @@ class Member:
     search: StackState
 
 
-@dataclass(frozen=True)
+@dataclass
 class Factors:
     """The pair.
 
@@ -70,11 +70,14 @@ class Factors:
         rows: the sum unit.
         upper: the unit above it.
         above: a sum unit above that one, which can absorb any scale.
+        cancelling: the part of a change of the rows' scales that cancels in all products, as a matrix
+            `(*runs, rows, rows)`; None until it is asked for, as it changes only with the attempt.
     """
 
     rows: Member
     upper: Member
     above: Member | None = None
+    cancelling: Tensor | None = None
 
     @property
     def patterns(self) -> list[Pattern]:
@@ -86,6 +89,7 @@ class Factors:
         upper, rows = self.upper.search, self.rows.search
         choices = torch.stack([self._numbers(p) for p in self.patterns]).to(upper.numbers)
         upper.keep(which, numbers=choices[attempt % len(choices)])
+        self.cancelling = None
         # a divisor that begins with equal coefficients does not pass through zero on data of one sign
         divisor = (upper.numbers < 0).any(-2).unsqueeze(-1)
         rows.keep(which, numbers=torch.where(divisor, DIVISOR, rows.numbers))
@@ -107,7 +111,10 @@ class Factors:
         size = rows.numbers.abs().amax(-1, keepdim=True).clamp(min=1e-12).log()  # (*runs, rows, 1)
         shift = -pace * size * (exponents != 0).any(-2).to(size).unsqueeze(-1)
         if self.above is None:
-            shift = shift - exponents.mT @ solve(exponents @ exponents.mT, exponents @ shift, 1e-12)
+            if self.cancelling is None:
+                same = torch.eye(exponents.shape[-1]).to(exponents)
+                self.cancelling = same - exponents.mT @ solve(exponents @ exponents.mT, exponents, 1e-12)
+            shift = self.cancelling @ shift
         else:
             above = self.above.search
             above.keep(ok, numbers=above.numbers * (-(exponents @ shift)).mT.exp())

@@ -9,6 +9,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
+from nalm.training.rule.batch import Pass
 from nalm.training.rule.watch import Watched
 
 
@@ -42,23 +43,23 @@ class Feedback:
         return self.y - torch.where(h > 0, self.delta / h, 0.0)
 
 
-def gather(watched: Sequence[Watched], output: Tensor, probes: Sequence[Tensor], loss: Tensor) -> list[Feedback | None]:
+def gather(watched: Sequence[Watched], one: Pass) -> list[Feedback | None]:
     """Feedback for each unit from a pass whose graph is still there; None if the loss does not depend on it."""
-    nodes = [use.y for one in watched for use in one.uses]
+    nodes = [use.y for unit in watched for use in unit.uses]
     if not nodes:
         return [None] * len(watched)
     # after a backward pass the gradients are there; otherwise ask for them alone, and leave all parameters as they are
     deltas = [y.grad for y in nodes]
     if all(d is None for d in deltas):
-        deltas = list(torch.autograd.grad(loss, nodes, retain_graph=True, allow_unused=True))
+        deltas = list(torch.autograd.grad(one.loss.sum(), nodes, retain_graph=True, allow_unused=True))
     else:  # a probe would add itself to a retained gradient
         deltas = [None if d is None else d.clone() for d in deltas]
-    sent = [torch.autograd.grad(output, nodes, p, retain_graph=True, allow_unused=True) for p in probes]
+    sent = [torch.autograd.grad(one.output, nodes, p, retain_graph=True, allow_unused=True) for p in one.probes]
     columns = [torch.stack([_or_zero(s[i], y) for s in sent]) for i, y in enumerate(nodes)]
     place, result = 0, []
-    for one in watched:
-        end = place + len(one.uses)
-        result.append(_joined(one, deltas[place:end], columns[place:end]))
+    for unit in watched:
+        end = place + len(unit.uses)
+        result.append(_joined(unit, deltas[place:end], columns[place:end]))
         place = end
     return result
 

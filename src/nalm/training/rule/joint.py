@@ -57,14 +57,19 @@ class StackState(State):
         self.keep(ok, age=memory * self.age + 1 - memory)
         return memory
 
-    def running(self, name: str, batch: Tensor, memory: float, ok: Tensor, age: Tensor) -> Tensor:
-        """Update a running moment of some age; its value without the bias towards its start at zero."""
+    def running(self, name: str, batch: Tensor, memory: float, ok: Tensor) -> Tensor:
+        """Update a running moment; `batch`, which nobody else may hold, becomes part of it.
+
+        Divided by its age it would be without the bias towards its start at zero.
+        """
         old = getattr(self, name)
-        if old is None:
-            setattr(self, name, old := torch.zeros_like(batch))
-        self.keep(ok, **{name: memory * old + (1 - memory) * batch})
-        value: Tensor = getattr(self, name)
-        return value / aligned(age, batch).clamp(min=1e-12)
+        new = batch.mul_(1 - memory)
+        if old is not None:
+            new.add_(old, alpha=memory)
+        if not bool(ok.all()):
+            new = torch.where(aligned(ok, new), new, 0.0 if old is None else old)
+        setattr(self, name, new)
+        return new
 
 
 @dataclass(frozen=True)
@@ -122,21 +127,23 @@ def propose(ruled: Ruled, search: StackState, feedback: Feedback, situation: Sit
 def _factored(search: StackState, feedback: Feedback, f: Tensor, memory: float, situation: Situation) -> Tensor:
     """Curvature as a product of what the outputs and what the inputs know: (E v v')^-1 gradient (E f f')^-1."""
     between = torch.einsum("p...on,p...qn->...oq", feedback.probe, feedback.probe)
-    between = search.running("outputs", between, memory, situation.ok, search.age)
+    between = search.running("outputs", between, memory, situation.ok)
     gradient = -feedback.delta @ f.mT  # (*runs, out, in)
     left = solve(between, gradient, OUTPUT_DAMPING)
     if search.factor is None or f.shape[-2] < MANY or situation.step <= BEGIN or situation.step % FRESH == 0:
         search.keep(situation.ok, known=memory * search.known + 1 - memory)
-        moment = search.running("features", f @ f.mT / f.shape[-1], memory, situation.ok, search.known)
+        moment = search.running("features", (f @ f.mT).div_(f.shape[-1]), memory, situation.ok)
         search.factor = factored(moment, situation.settings.damping + CAUTION * situation.unexplained)
-    return divided(search.factor, left.mT).mT
+    # both moments without their bias: it is cheaper to scale what is divided by them
+    return divided(search.factor, left.mT).mT * (search.age * search.known)[..., None, None]
 
 
 def _block(search: StackState, feedback: Feedback, slopes: Tensor, memory: float, ok: Tensor) -> Tensor:
     """The whole curvature of all exponents of a unit together."""
     reach = feedback.probe.unsqueeze(-2) * slopes  # (probes, *runs, out, in, samples)
     flat = reach.flatten(-3, -2)
-    moment = search.running("exponents", torch.einsum("p...in,p...jn->...ij", flat, flat), memory, ok, search.age)
+    moment = search.running("exponents", torch.einsum("p...in,p...jn->...ij", flat, flat), memory, ok)
+    moment = moment / aligned(search.age, moment).clamp(min=1e-12)
     gradient = -(feedback.delta.unsqueeze(-2) * slopes).sum(-1)
     # each exponent in its own scale: the terms of a sum may differ in size by orders of magnitude
     size = moment.diagonal(dim1=-2, dim2=-1).clamp(min=1e-300).rsqrt()

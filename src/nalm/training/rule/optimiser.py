@@ -19,7 +19,6 @@ from nalm.training.rule.at_output import AtOutput
 from nalm.training.rule.base import Base, Pace, common_runs, make_base, warn_fallbacks
 from nalm.training.rule.batch import Batch, Pass
 from nalm.training.rule.between import Between
-from nalm.training.rule.curvature import loss_probes
 from nalm.training.rule.feedback import Feedback, gather
 from nalm.training.rule.gated import GatedStack
 from nalm.training.rule.graph import GainAndBias, Place, Position, places
@@ -135,7 +134,7 @@ class LocalGaussNewton(torch.optim.Optimizer):
         with watching(watched) if looking else nullcontext():
             told = closure()
         output, loss = self._checked(told, watched)
-        plain = Pass(output, loss, ())
+        plain = Pass(output, loss, self.steps)
         ok = plain.finite
         self._losses.append(loss.detach())
         (loss.sum() if self.runs else loss).backward(retain_graph=looking)  # type: ignore[no-untyped-call]
@@ -225,30 +224,26 @@ class LocalGaussNewton(torch.optim.Optimizer):
         plain: Pass,
         further: Callable[[], AbstractContextManager[None]],
     ) -> None:
-        runs, step = len(self.runs), self.steps
+        step = self.steps
         modes = [mode for mode in self.modes or [] if mode.due(step)]
         if not modes:
             return
 
-        def complete(output: Tensor, loss: Tensor) -> Pass:
-            return Pass(output, loss, loss_probes(loss, output, runs, step))
-
         def again(stand_ins: Sequence[Watched]) -> Pass:
             with further(), torch.enable_grad(), watching(stand_ins):
-                return complete(*closure())
+                return Pass(*closure(), step)
 
         def loss_with(stand_ins: Sequence[Watched]) -> Tensor:
             with further(), torch.no_grad(), watching(stand_ins):
                 return closure()[1]
 
-        ok, plain = plain.finite, complete(plain.output, plain.loss)
         feedback: list[Feedback | None] = [None] * len(watched)
         if any(mode.position is not Position.STACK for mode in modes):
-            feedback = gather(watched, plain.output, plain.probes, plain.loss.sum())
+            feedback = gather(watched, plain)
         batch = Batch(
             step,
             plain,
-            ok,
+            plain.finite,
             list(self._losses),
             self._pace.now(self.param_groups),
             again,

@@ -45,9 +45,9 @@ class ProgressState(State):
             steps: since the last time.
         """
         new = torch.stack([*losses[-steps:]]).double()
-        weight = new.isfinite().to(new)
-        logs = torch.where(new.isfinite(), new, 1.0).clamp(min=1e-300).log()
-        now = (weight * logs).sum(0) / weight.sum(0).clamp(min=1)
+        logs = new.clamp(min=1e-300).log()
+        finite = logs.isfinite()
+        now = logs.nan_to_num_(0.0, 0.0).sum(0) / finite.sum(0).clamp(min=1)
         stays = SMOOTH ** len(new)
         level = torch.where(self.best.isinf(), now, stays * self.level + (1 - stays) * now)
         fell = level < self.best - FALLS

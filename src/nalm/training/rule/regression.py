@@ -26,28 +26,33 @@ def factored(moment: Tensor, damping: float | Tensor) -> Tensor:
 
     `damping` is one number or one per run.
     """
-    mean = moment.diagonal(dim1=-2, dim2=-1).mean(-1)
-    scaled = (moment / torch.where(mean > 0, mean, 1.0)[..., None, None]).nan_to_num_()
+    mean = moment.diagonal(dim1=-2, dim2=-1).mean(-1)[..., None, None]
+    # of a hundred inputs a moment is large, and new memory costs more than arithmetic: all is done in two tensors
+    scaled = (moment / torch.where(mean > 0, mean, 1.0)).nan_to_num_()
     diagonal = scaled.diagonal(dim1=-2, dim2=-1)
-    diagonal += torch.as_tensor(damping, dtype=moment.dtype, device=moment.device)[..., None]
+    diagonal += damping.unsqueeze(-1) if isinstance(damping, Tensor) else damping
+    factor: Tensor
     factor, info = torch.linalg.cholesky_ex(scaled)
-    failed = info != 0
-    if bool(failed.any()):  # rounding has made it indefinite: a millionth of the mean eigenvalue mends that
+    if bool(info.any()):  # rounding has made it indefinite: a millionth of the mean eigenvalue mends that
+        failed = (info != 0)[..., None, None]
         diagonal += 1e-6
         again, info = torch.linalg.cholesky_ex(scaled)
-        factor, failed = torch.where(failed[..., None, None], again, factor), failed & (info != 0)
-    factor = factor * mean.clamp(min=1e-300).sqrt()[..., None, None]
-    dead = failed | (mean <= 0)
-    return torch.where(dead[..., None, None], 0.0, factor) if bool(dead.any()) else factor
+        factor = torch.where(failed, again, factor)
+        factor = torch.where(failed & (info != 0)[..., None, None], 0.0, factor)
+    factor *= mean.clamp(min=0).nan_to_num_(0.0).sqrt()
+    return factor
 
 
 def divided(factor: Tensor, right: Tensor) -> Tensor:
     """right divided by the matrix of a Cholesky factor; zero where there is none."""
     dead = (factor.diagonal(dim1=-2, dim2=-1) == 0).any(-1)[..., None, None]
-    if bool(dead.any()):
+    none = bool(dead.any())
+    if none:
         factor = torch.where(dead, torch.eye(factor.shape[-1], dtype=factor.dtype, device=factor.device), factor)
-    solution = torch.cholesky_solve(right.nan_to_num(), factor)
-    return torch.where(~dead & solution.isfinite(), solution, 0.0)
+    # as cholesky_solve does, which copies the factor first
+    half = torch.linalg.solve_triangular(factor, right.nan_to_num(), upper=False)
+    solution = torch.linalg.solve_triangular(factor.mT, half, upper=True).nan_to_num_(0.0, 0.0, 0.0)
+    return torch.where(dead, 0.0, solution) if none else solution
 
 
 def solve(moment: Tensor, right: Tensor, damping: float | Tensor) -> Tensor:

@@ -73,8 +73,6 @@ class Route:
 
         Units that are left out become constants: zero times an infinite output would be NaN.
         """
-        if not bool(runs.any()):
-            return
         for side in self.sides:
             side.write(runs)
         for one in self.left_out:

@@ -84,7 +84,7 @@ class Stack:
         self.progress = ProgressState.of(self.tries.unexplained)
         self.steps = 0
         self.settled = False
-        self._writes: list[tuple[Tensor, list[Tensor]]] = []  # runs, and the numbers of each unit
+        self._writes: list[tuple[Tensor, Sequence[Tensor]]] = []  # runs, and the numbers of each unit
 
     @property
     def changes(self) -> Tensor:
@@ -105,21 +105,24 @@ class Stack:
     def learn(self, seen: Sequence[Seen], batch: Batch) -> None:
         """One step of the search, and what to hold after it."""
         held = batch.plain.loss.detach().double().nan_to_num(torch.inf)
-        self.tries.keep(batch.ok, unexplained=held / (batch.plain.size / 2).clamp(min=1e-300))
-        exact = bool((self.tries.placed & is_rounding(batch.plain)).all())
-        if exact and self.settled:
-            return
-        self.rest()
+        exact = bool(self.tries.placed.all()) and bool(is_rounding(batch.plain).all())
+        if not (exact and self.settled):
+            self.rest()
         if exact:
+            self.tries.keep(batch.ok, unexplained=share_left(held, batch.plain))
             return
         if self.pairs is None:
             self._begin(batch)
         self.steps += 1
-        watched = self._stand_ins([m.search.numbers for m in self.members])
+        numbers = [m.search.numbers for m in self.members]
+        grid = [m.ruled.nearest(own) for m, own in zip(self.members, numbers, strict=True)]
+        whole = [(own == rounded).all(-1) for own, rounded in zip(numbers, grid, strict=True)]
+        watched = self._stand_ins(numbers, whole)
         found = batch.again([*watched, *self.route.stand_ins()])
         finite = found.finite
-        done = self._settle(batch, found, held, finite)
-        self._store_free(found, held, finite)
+        self.tries.keep(finite & batch.ok, unexplained=share_left(held, found))
+        done = self._settle(batch, found, held, grid)
+        self._store_free(found, held, whole)
         self._move(gathered(watched, found), found, finite & ~done)
         for pair in self.pairs or []:
             pair.balance(self.settings.balance, finite)
@@ -129,67 +132,67 @@ class Stack:
         """A step in which nothing is searched; a grid point that is held stays."""
         self._writes, self.settled = [], False
 
-    def _stand_ins(self, numbers: Sequence[Tensor]) -> list[Watched]:
-        """The forms, in the units' places, with some numbers."""
-        watched = []
-        for member, own in zip(self.members, numbers, strict=True):
-            whole = (own == member.ruled.nearest(own)).all(-1)
-            watched.append(Watched(member.ruled.unit, partial(member.ruled.compute, own, whole)))
-        return watched
+    def _stand_ins(self, numbers: Sequence[Tensor], whole: Sequence[Tensor]) -> list[Watched]:
+        """The forms, in the units' places, with some numbers; `whole` are the rows `(*runs, out)` on the grid."""
+        told = zip(self.members, numbers, whole, strict=True)
+        return [Watched(m.ruled.unit, partial(m.ruled.compute, own, rows)) for m, own, rows in told]
 
     def _begin(self, batch: Batch) -> None:
         """See who feeds whom."""
-        watched = self._stand_ins([m.search.numbers for m in self.members])
+        numbers = [m.search.numbers for m in self.members]
+        watched = self._stand_ins(numbers, [torch.zeros_like(n[..., 0], dtype=torch.bool) for n in numbers])
         batch.again([*watched, *self.route.stand_ins()])
         self.pairs = find_pairs(self.members, watched)
         for pair in self.pairs:
             pair.open(self.tries.attempt, torch.ones_like(self.tries.snapped))
 
-    def _rounded(self) -> list[Tensor]:
-        return [m.ruled.nearest(m.search.numbers) for m in self.members]
-
-    def _settle(self, batch: Batch, found: Pass, held: Tensor, ok: Tensor) -> Tensor:
+    def _settle(self, batch: Batch, found: Pass, held: Tensor, grid: Sequence[Tensor]) -> Tensor:
         """Try the grid on the batch; gradients are always taken at the free numbers. The runs with nothing to learn."""
-        s, tries, numbers = self.settings, self.tries, self._rounded()
-        watched = [*self._stand_ins(numbers), *self.route.stand_ins()]
-        grid, free = batch.loss_with(watched).double(), found.loss.detach().double()
+        s, tries, ok = self.settings, self.tries, found.finite
+        watched = self._stand_ins(grid, [torch.ones_like(g[..., 0], dtype=torch.bool) for g in grid])
+        loss, free = (
+            one.detach().double() for one in (batch.loss_with([*watched, *self.route.stand_ins()]), found.loss)
+        )
         floor = rounding_loss(found)
-        for_change = torch.where(tries.snapped, grid > free + floor, grid <= free)
-        leave, take = grid > s.decisive * free + floor, (s.decisive * grid < free) | (grid < floor)
+        for_change = torch.where(tries.snapped, loss > free + floor, loss <= free)
+        leave, take = loss > s.decisive * free + floor, (s.decisive * loss < free) | (loss < floor)
         streak = (tries.streak + torch.where(for_change, 1, -1)).clamp(min=0)
         change = torch.where(tries.snapped, leave, take) | (streak >= s.patience)
-        possible = self._alive() & (grid < RIGHT * found.size) & s.snap
+        possible = self._alive(grid) & (loss < RIGHT * found.size) & s.snap
         tries.keep(ok, streak=torch.where(change, 0, streak), snapped=(tries.snapped ^ change) & possible)
-        done = tries.snapped & (grid < floor)
-        for member, whole in zip(self.members, numbers, strict=True):
-            member.search.keep(ok & done, numbers=whole)
-        place = tries.snapped & (grid <= SAME * held + floor)
+        done = tries.snapped & (loss < floor)
+        if bool(done.any()):
+            for member, whole in zip(self.members, grid, strict=True):
+                member.search.keep(ok & done, numbers=whole)
+        place = tries.snapped & (loss <= SAME * held + floor)
         tries.keep(ok, placed=place)
-        self._writes.append((ok & place, numbers))
+        self._writes.append((ok & place, grid))
         # while the free numbers are far worse than a grid point that is not exact, they are lost and it may be anything
         self.progress.keep(ok & tries.snapped & (done | ~take), idle=torch.zeros_like(self.progress.idle))
         return done
 
-    def _alive(self) -> Tensor:
-        """Whether no row in use is all zero: that would end all learning through it."""
+    def _alive(self, grid: Sequence[Tensor]) -> Tensor:
+        """Whether no row in use is all zero on the grid: that would end all learning through it."""
+        rounded = {id(m): numbers for m, numbers in zip(self.members, grid, strict=True)}
         alive = []
         for member in self.movers:
-            nonzero = (member.ruled.nearest(member.search.numbers) != 0).any(-1)
+            nonzero = (rounded[id(member)] != 0).any(-1)
             for pair in self.pairs or []:
                 if pair.rows is member:
                     nonzero = nonzero | (pair.upper.search.numbers == 0).all(-2)
             alive.append(nonzero.all(-1))
         return torch.stack(alive).all(0)
 
-    def _store_free(self, found: Pass, held: Tensor, ok: Tensor) -> None:
+    def _store_free(self, found: Pass, held: Tensor, whole: Sequence[Tensor]) -> None:
         """Store free numbers that the units can hold and compute with as the forms do, if they are better."""
-        able = []
-        for member in self.members:
+        store = (found.loss.detach().double() < CLEARLY * held) & ~self.tries.placed & found.finite
+        if not bool(store.any()):
+            return
+        for member, rows in zip(self.members, whole, strict=True):
             numbers, (low, high) = member.search.numbers, member.ruled.box
-            inside = ((numbers >= low) & (numbers <= high)).all(-1).all(-1)
-            whole = (numbers == member.ruled.nearest(numbers)).all(-1).all(-1)
-            able.append(inside if member.ruled.form.linear else inside & whole)
-        store = torch.stack(able).all(0) & (found.loss.detach().double() < CLEARLY * held) & ~self.tries.placed & ok
+            store = store & ((numbers >= low) & (numbers <= high)).all(-1).all(-1)
+            if not member.ruled.form.linear:
+                store = store & rows.all(-1)
         self._writes.append((store, [m.search.numbers for m in self.members]))
 
     def _move(self, proposals: Callable[..., list[Proposal]], found: Pass, ok: Tensor) -> None:
@@ -238,10 +241,12 @@ class Stack:
         """What was decided in this step; a grid point that is held stays."""
         if self.settled:
             return
-        for runs, numbers in self._writes or [(self.tries.placed, self._rounded())]:
-            self.route.write(runs)
-            for member, value in zip(self.members, numbers, strict=True):
-                member.ruled.write(value, runs.unsqueeze(-1).expand(value.shape[:-1]))
+        rounded = [m.ruled.nearest(m.search.numbers) for m in self.members] if not self._writes else []
+        for runs, numbers in self._writes or [(self.tries.placed, rounded)]:
+            if bool(runs.any()):
+                self.route.write(runs)
+                for member, value in zip(self.members, numbers, strict=True):
+                    member.ruled.write(value, runs.unsqueeze(-1).expand(value.shape[:-1]))
         self.settled = bool((self.tries.placed & ok).all())
 
     def standings(self) -> list[Standing]:
@@ -272,6 +277,11 @@ class Stack:
         self.steps = int(saved["steps"])
 
 
+def share_left(loss: Tensor, one: Pass) -> Tensor:
+    """A loss as a share of that of an output of zero `(*runs,)`."""
+    return loss / (one.size / 2).clamp(min=1e-300)
+
+
 def is_rounding(held: Pass) -> Tensor:
     """Runs `(*runs,)` whose loss is that of rounding, from which there is nothing to learn."""
     return held.loss.detach().double() <= rounding_loss(held)
@@ -285,7 +295,7 @@ def rounding_loss(one: Pass) -> Tensor:
 def gathered(watched: Sequence[Watched], found: Pass) -> Callable[..., list[Proposal]]:
     """Proposals for the steps of some members, from the feedback of a pass."""
     with torch.enable_grad():
-        feedback = gather(watched, found.output, found.probes, found.loss.sum())
+        feedback = gather(watched, found)
 
     def proposals(members: Sequence[Member], movers: Sequence[Member], situation: Situation) -> list[Proposal]:
         known = {id(m): e for m, e in zip(members, feedback, strict=True)}
