@@ -95,7 +95,7 @@ def test_a_unit_with_a_hostile_name_in_tables() -> None:
     study = find_study("single-module/mul").only(["NMU"], ["U[1,2)"])
     (cell,) = study.cells
     named = replace(study, title="[/b]", cells=(replace(cell, row="u [/x] :x:", column="[m] \x1b[2J"),))
-    entry = CellSummary("u [/x] :x:", "[m] \x1b[2J", 5, wilson(5, 5), None, None, None, None)
+    entry = CellSummary("u [/x] :x:", "[m] \x1b[2J", 5, wilson(5, 5), None, None, None)
     screen = Screen()
     with screen.capture() as shown:
         for part in rich_tables(named, [entry], 80):

@@ -218,4 +218,3 @@ def test_sparsity_error_by_hand() -> None:
     close(npu.sparsity(), (0.2 + 0.1) / 2)
     chain = nalm.Chain(put(nalm.NAU(1, 1), W=[0.9]), put(nalm.NMU(1, 1), W=[0.7]))
     close(chain.sparsity(), 0.3)
-    close(chain.sparsities(), [0.1, 0.3])

@@ -56,10 +56,6 @@ class Layers(Unit):
             values = layer.logic(values)
         return values
 
-    def sparsities(self) -> Tensor:
-        """The sparsity error of each layer, `(*runs, layers)`."""
-        return torch.stack([layer.sparsity() for layer in self.layers], -1)
-
 
 class Chain(Layers):
     """Units one after another, like `nn.Sequential`.

@@ -21,7 +21,6 @@ from nalm.bench.results.stats import (
     clustered_rate,
     disjoint,
     gamma_mean,
-    median,
     paired_difference,
     wilson,
 )
@@ -100,24 +99,6 @@ def test_wilson_without_runs_knows_nothing_and_refuses_nonsense() -> None:
         wilson(26, 25)
     with pytest.raises(ValueError, match="between 0 and 1, got 95"):
         wilson(1, 2, level=95)
-
-
-# ------------------------------------------------------------------------------------------------------------- median
-
-
-@pytest.mark.parametrize("n", [6, 9, 10, 25, 100])
-def test_median_interval_is_the_narrowest_pair_of_order_statistics_that_covers(n: int) -> None:
-    estimate, low, high = median(np.arange(n, dtype=float)[::-1])
-    skipped = int(low)
-    assert estimate == (n - 1) / 2
-    assert high == n - 1 - skipped
-    assert 2 * distributions.binom.cdf(skipped, n, 0.5) <= 0.05 < 2 * distributions.binom.cdf(skipped + 1, n, 0.5)
-
-
-def test_median_of_few_values_has_no_bounds() -> None:
-    assert median([3.0, 1.0, 2.0, 5.0, 4.0]).estimate == 3.0
-    assert np.isnan(median([3.0, 1.0, 2.0, 5.0, 4.0])[1:]).all()
-    assert np.isnan(median([])).all()
 
 
 # --------------------------------------------------------------------------------------- profile-likelihood intervals
@@ -219,7 +200,6 @@ def test_gamma_and_beta_intervals_scale_with_their_units() -> None:
         (gamma_mean, lambda g: g.gamma(3, 1000, size=25), 3000.0),
         (gamma_mean, lambda g: g.gamma(1, 1000, size=25), 1000.0),
         (beta_mean, lambda g: 0.5 * g.beta(1, 4, size=25), 0.1),
-        (median, lambda g: g.gamma(1, 1.0, size=25), math.log(2)),
     ],
 )
 def test_intervals_cover_the_truth(

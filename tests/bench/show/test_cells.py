@@ -18,7 +18,6 @@ CELL = CellSummary(
     runs=25,
     success=Interval(0.88, 0.7, 0.9951),
     solved_at=Interval(1234.4, 1000, 2000),
-    median_solved_at=1000,
     sparsity=Interval(3.2e-5, 1e-5, 1e-4),
     published=None,
     measures={"accuracy": Interval(0.9, 0.85, 0.95)},

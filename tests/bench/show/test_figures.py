@@ -19,7 +19,7 @@ from nalm.bench.landscape import LANDSCAPES, Starts
 from nalm.bench.results.stats import Interval, gamma_mean, wilson
 from nalm.bench.show import figures
 from nalm.bench.show.drawings import draw_landscapes, draw_path, draw_starts, draw_surfaces
-from nalm.bench.show.figures import Point, colour_and_marker, save, three_panel, trajectory
+from nalm.bench.show.figures import Point, colour_and_marker, save, three_panel
 from nalm.bench.studies import studies
 
 matplotlib = pytest.importorskip("matplotlib")
@@ -40,13 +40,6 @@ def points() -> list[Point]:
         )
         for (place, where), (number, unit) in itertools.product(enumerate(RANGES), enumerate(UNITS))
     ]
-
-
-def curve(scale: float = 1.0) -> np.ndarray:
-    steps = 1000.0 * np.arange(11)
-    return np.column_stack(
-        [steps, scale * np.exp(-steps / 1000), 10 * scale * np.exp(-steps / 1000), 0.5 / (1 + steps)]
-    )
 
 
 def markers(axes: Any) -> list[tuple[float, float]]:
@@ -149,13 +142,6 @@ def test_surfaces_have_a_scale_and_named_axes() -> None:
     assert bar.get_ylim() == (-4, 4)
 
 
-def test_errors_of_a_trajectory_stand_over_their_steps() -> None:
-    errors, sparsity = trajectory({"NMU": curve()}).axes
-    for line, column in zip((*errors.get_lines(), *sparsity.get_lines()), (1, 2, 3), strict=True):
-        assert np.array_equal(line.get_xdata(), curve()[:, 0])
-        assert np.allclose(line.get_ydata(), curve()[:, column])
-
-
 def test_every_line_of_a_path_has_its_colour() -> None:
     (axes,) = draw_path(np.arange(3.0), {"W": np.zeros((3, 10, 10))}).axes
     assert len({str(line.get_color()) for line in axes.get_lines()}) == 100
@@ -208,27 +194,6 @@ def test_points_outside_the_figure_are_named() -> None:
         three_panel(points(), RANGES[1:])
     with pytest.raises(ValueError, match="run the study first"):
         three_panel([])
-
-
-def test_trajectories_show_runs_their_median_and_the_threshold() -> None:
-    runs = np.stack([curve(scale) for scale in (1.0, 2.0, 30.0)])
-    runs[0, 5:, 1:] = np.nan  # a run that stopped being finite counts as infinitely wrong
-    errors, sparsity = trajectory({"NMU": runs, "sNMU": curve()}, threshold=1e-12, title="mul").axes
-    validation_median, test_median = errors.get_lines()[3], errors.get_lines()[7]
-    assert validation_median.get_linestyle() == "--"
-    np.testing.assert_allclose(validation_median.get_ydata()[:5], 2 * curve()[:5, 1])
-    np.testing.assert_allclose(test_median.get_ydata()[5:], 30 * curve()[5:, 2])
-    assert errors.get_ylim()[0] < 1e-12, "the threshold is in view"
-    assert bars(errors)
-    assert errors.get_yscale() == sparsity.get_yscale() == "log"
-    assert len(sparsity.get_lines()) == 5
-
-
-def test_curves_of_the_wrong_shape_are_named() -> None:
-    with pytest.raises(ValueError, match=r"curve 'NMU' needs four columns.*\(11, 3\)"):
-        trajectory({"NMU": curve()[:, :3]})
-    with pytest.raises(ValueError, match="no curve"):
-        trajectory({})
 
 
 @pytest.mark.parametrize("ending", ["pdf", "png", "svg"])

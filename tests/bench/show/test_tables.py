@@ -23,7 +23,6 @@ def entries(study: Study) -> list[CellSummary]:
             study.seeds,
             wilson(12, 25),
             Interval(1_234_567.0, 1e6, 2e6),
-            1.0,
             Interval(1e-10, 1e-11, 1e-9),
             Published(success=0.04, solved_at=1_234_567, source="a paper"),
         )

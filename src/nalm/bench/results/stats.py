@@ -85,22 +85,6 @@ def clustered_rate(solved: Sequence[Sequence[bool]], level: float = 0.95) -> Int
     return _wilson(rate, min(max(effective, seeds), seeds * cells), level)
 
 
-def median(values: Values, level: float = 0.95) -> Interval:
-    """The sample median between two order statistics that cover the true median with at least `level`, whatever the
-    distribution. Fewer than six values cannot reach 95 %: the bounds are then `nan`.
-
-    >>> median([5, 1, 4, 2, 3, 6, 7, 8, 9])
-    Interval(estimate=5.0, low=2.0, high=8.0)
-    """
-    data = np.sort(_checked(values))
-    if not data.size:
-        return Interval(math.nan, math.nan, math.nan)
-    # Values to leave out at each end: at most this many lie below the true median with probability <= (1 - level) / 2.
-    skip = int(distributions.binom.ppf((1 - level) / 2, data.size, 0.5)) - 1
-    bounds = (float(data[skip]), float(data[-1 - skip])) if skip >= 0 else (math.nan, math.nan)
-    return Interval(float(np.median(data)), *bounds)
-
-
 def gamma_mean(values: Values, level: float = 0.95) -> Interval:
     """The mean of a gamma and its profile-likelihood interval: for steps-to-solve.
 

@@ -25,7 +25,6 @@ class CellSummary:
     runs: int
     success: Interval
     solved_at: Interval | None
-    median_solved_at: float | None
     sparsity: Interval | None
     published: Published | None
     measures: Mapping[str, Interval] = field(default_factory=dict)
@@ -80,7 +79,6 @@ class _Tally:
             runs=self.runs,
             success=stats.wilson(self.solved, self.runs),
             solved_at=stats.gamma_mean(at) if at else None,
-            median_solved_at=stats.median(at).estimate if at else None,
             sparsity=stats.beta_mean(errors) if errors else None,
             published=published,
             measures={name: mean_of(values) for name, values in self.measures.items() if name in self.named},

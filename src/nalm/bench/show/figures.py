@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from nalm.bench.results.stats import Interval
 from nalm.bench.results.summary import CellSummary
@@ -116,7 +116,7 @@ def three_panel(
         if point.range not in columns or point.unit not in looks:
             raise ValueError(f"{point.unit} on {point.range} is not among the units and ranges to draw")
     with style():
-        figure, (success, solved_at, sparsity) = _panels(WIDTH, 4.6, (1.15, 1, 1))
+        figure, (success, solved_at, sparsity) = _panels()
         for point in table:
             look = looks[point.unit]
             x = columns.index(point.range) + look.offset
@@ -133,41 +133,6 @@ def three_panel(
         if any(point.published is not None for point in table):
             entries["published"] = {"ls": "", "marker": "o", "mec": GREY, **_HOLLOW}
         _legend(figure, entries, title)
-        return figure
-
-
-def trajectory(curves: Mapping[str, ArrayLike], threshold: float | None = None, title: str = "") -> Figure:
-    """Errors and sparsity over the steps of training, one colour per label.
-
-    A curve has the columns step, validation error, test error, sparsity error and shape `(evaluations, 4)`; several
-    runs under one label, `(runs, evaluations, 4)`, are drawn thin with their median on top.
-    """
-    arrays = {label: np.asarray(curve, dtype=np.float64) for label, curve in curves.items()}
-    for label, array in arrays.items():
-        if array.ndim not in (2, 3) or array.shape[-1] != 4 or not array.size:
-            raise ValueError(f"curve {label!r} needs four columns and a line per evaluation, got shape {array.shape}")
-    if not arrays:
-        raise ValueError("there is no curve to draw")
-    with style():
-        figure, (errors, sparsity) = _panels(WIDTH / 2, 3.6, (2, 1))
-        for number, array in enumerate(arrays.values()):
-            colour, _ = colour_and_marker(number)
-            runs = array.reshape(-1, *array.shape[-2:])
-            _lines(errors, runs[..., 0], runs[..., 1], colour, "--")
-            _lines(errors, runs[..., 0], runs[..., 2], colour, "-")
-            _lines(sparsity, runs[..., 0], runs[..., 3], colour, "-")
-        limit = [] if threshold is None else [threshold]
-        errors.hlines(limit, 0, 1, transform=errors.get_yaxis_transform(), color=GREY, ls=":")
-        everything = np.concatenate([array.reshape(-1, 4) for array in arrays.values()])
-        _magnitude_axis(errors, np.append(everything[:, 1:3], limit), "Mean squared error")
-        _magnitude_axis(sparsity, everything[:, 3], "Sparsity error")
-        sparsity.set_xlabel("Training step")
-        sparsity.xaxis.set_major_formatter("{x:,.0f}")
-        entries: dict[str, dict[str, Any]] = {
-            label: {"color": colour_and_marker(n)[0]} for n, label in enumerate(arrays)
-        }
-        styles = [("validation", "--"), ("test", "-"), ("threshold", ":")][: 2 + len(limit)]
-        _legend(figure, entries | {name: {"color": GREY, "ls": style} for name, style in styles}, title)
         return figure
 
 
@@ -189,11 +154,12 @@ def style() -> AbstractContextManager[None]:
     return matplotlib.style.context(["default", _STYLE])
 
 
-def _panels(width: float, height: float, heights: Sequence[float]) -> tuple[Figure, Sequence[Axes]]:
+def _panels() -> tuple[Figure, Sequence[Axes]]:
+    """Success above, a little higher than the two below it."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(width, height), layout="constrained")
-    return figure, figure.subplots(len(heights), 1, sharex=True, height_ratios=heights)
+    figure = Figure(figsize=(WIDTH, 4.6), layout="constrained")
+    return figure, figure.subplots(3, 1, sharex=True, height_ratios=(1.15, 1, 1))
 
 
 def _looks(units: Sequence[str], present: set[str]) -> dict[str, _Look]:
@@ -212,15 +178,6 @@ def _interval(axes: Axes, x: float, interval: Interval | None, look: _Look) -> N
         axes.plot(
             x, interval.estimate, ls="", marker=look.marker, color=look.colour, ms=4, mew=0, clip_on=False, zorder=3
         )
-
-
-def _lines(axes: Axes, steps: NDArray[np.float64], values: NDArray[np.float64], colour: str, style: str) -> None:
-    """One line per run, `(runs, evaluations)`, and the median on top when there are several."""
-    if len(steps) > 1:
-        axes.plot(steps.T, values.T, ls=style, color=colour, lw=0.4, alpha=0.35)
-    # A run that stopped being finite counts as infinitely wrong.
-    middle = np.median(np.nan_to_num(values, nan=np.inf), axis=0)
-    axes.plot(steps[0], np.where(np.isfinite(middle), middle, np.nan), ls=style, color=colour, lw=1.2)
 
 
 def _success_axis(axes: Axes) -> None:
@@ -271,10 +228,10 @@ def _range_axis(panels: Sequence[Axes], columns: Sequence[str]) -> None:
 
 
 def _legend(figure: Figure, entries: Mapping[str, Mapping[str, Any]], title: str) -> None:
-    """Above the panels, in rows of equal length."""
+    """Above the panels, in rows of equal length, at most six in each."""
     from matplotlib.lines import Line2D
 
     handles = [Line2D([], [], **{"mew": 0, **look}, label=label) for label, look in entries.items()]
-    columns = math.ceil(len(handles) / math.ceil(len(handles) * WIDTH / 6 / figure.get_figwidth()))
+    columns = math.ceil(len(handles) / math.ceil(len(handles) / 6))
     figure.legend(handles=handles, loc="outside upper center", ncols=columns, frameon=False, title=title or None)
     figure.align_ylabels()

@@ -22,7 +22,6 @@ from nalm.bench.tasks.named import NamedTask
 from nalm.core.scalar import Scalar
 
 MANY = ("add", "mul")  # operations that take any number of operands; the others take two
-UNARY = ("sqrt", "square")  # of the first subset alone
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from torch import Tensor
 from nalm.bench.vision.digits import Images
 
 VALIDATION_SHARE = 1 / 12  # of the training images, the last ones: 5,000 of MNIST's 60,000, as published
-TRAIN_EVALUATION, VALIDATION, TEST = 62379872, 47430696, 88253339  # the published seeds of the fixed sequences
+VALIDATION, TEST = 47430696, 88253339  # the published seeds of the fixed sequences
 
 
 def split(images: Images) -> tuple[Images, Images]:
