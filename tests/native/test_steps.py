@@ -39,7 +39,7 @@ def eager(c, state, consts, steps):
 
 
 @pytest.mark.parametrize("name", ["NMU 2", "RealNPU 2", "two-layer 100"])
-@pytest.mark.parametrize("samples", [37, 1000, 10_000])
+@pytest.mark.parametrize("samples", [33, 1000, 10_000])  # one more than whole vectors, eight more, whole ones
 def test_evaluation_of_any_number_of_samples(name, samples):
     c = case(name)
     state, consts, seeds = c.arrays(1)
