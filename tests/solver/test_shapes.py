@@ -10,7 +10,7 @@ import pytest
 from nalm.solver import Status, solve
 from nalm.solver.alone import alone
 from nalm.solver.formula.calculus import evaluate
-from nalm.solver.shapes.trees.split import ProbeValues, factor_in_front
+from nalm.solver.shapes.trees.split import ProbeValues, factors_in_front
 
 Truth = Callable[..., np.ndarray]
 CASES: dict[str, list[tuple[tuple[float, float], int, Truth]]] = {
@@ -60,10 +60,24 @@ def test_two_ways_to_write_one_tree_are_no_sum_behind_a_factor():
     rng = np.random.default_rng(0)
     u, v = rng.uniform(1, 2, (2, 12))
     exact = 2.0**-24
-    one, other, target = (ProbeValues(x, exact * np.abs(x)) for x in (u, v, 2.37 * (u - v)))
-    sign, factor = factor_in_front(one, other, target)
-    assert sign == -1
-    assert factor == pytest.approx(2.37)
-    again = ProbeValues(u * (1 + exact * rng.uniform(-1, 1, 12)), one.errors)
-    assert factor_in_front(one, again, target)[0] == 0
-    assert factor_in_front(one, other, ProbeValues(target.at * np.linspace(1, 1.02, 12), target.errors))[0] == 0
+    again = u * (1 + exact * rng.uniform(-1, 1, 12))
+    one, other = (ProbeValues(x, exact * np.abs(x)) for x in (np.stack([u, u, u]), np.stack([v, again, u + v])))
+    target = ProbeValues(2.37 * (u - v), exact * np.abs(u - v))
+    signs, factors = factors_in_front(one, other, target)
+    assert signs.tolist() == [-1, 0, 0]
+    assert factors[0] == pytest.approx(2.37)
+    summed = ProbeValues(-0.61 * (u + v), exact * (u + v))
+    assert factors_in_front(one, other, summed)[0].tolist() == [1, 0, 0]
+    assert factors_in_front(one, other, summed)[1][0] == pytest.approx(-0.61)
+    wobbling = ProbeValues(target.at * np.linspace(1, 1.02, 12), target.errors)
+    assert not factors_in_front(one, other, wobbling)[0].any()
+
+
+def test_the_factor_is_the_median_over_the_probes_that_are_sharp():
+    ones = np.ones((1, 12))
+    blunt = np.where(np.arange(12) < 3, 1.0, 1e-9)  # three probes say nothing, and say it wrongly
+    target = ProbeValues(np.where(np.arange(12) < 3, 9.0, 4.0), blunt)
+    signs, factors = factors_in_front(ProbeValues(ones, 1e-9 * ones), ProbeValues(ones, 1e-9 * ones), target)
+    assert (signs.tolist(), factors.tolist()) == ([1], [2.0])
+    few = ProbeValues(target.at, np.where(np.arange(12) < 8, 1.0, 1e-9))
+    assert factors_in_front(ProbeValues(ones, 1e-9 * ones), ProbeValues(ones, 1e-9 * ones), few)[0].tolist() == [0]

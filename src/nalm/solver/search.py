@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from itertools import chain, islice
 
 from nalm.solver.clock import OutOfTime, time_limit
@@ -17,7 +18,7 @@ from nalm.solver.verdict.candidate import Finding, Status, Verdict
 from nalm.solver.verdict.choice import best_of, refusal
 from nalm.solver.verdict.judge import constant_target, judge, unclaimed
 from nalm.solver.verdict.learning import levels_off
-from nalm.solver.verdict.noise import loosened, under_noise
+from nalm.solver.verdict.noise import Pool, under_noise
 from nalm.solver.verdict.print import PRINTED, as_printed, in_print
 from nalm.solver.verdict.structure import white
 
@@ -48,7 +49,7 @@ def searched(
     A target that passes for noise itself is searched for waves only, which may turn too fast to be seen otherwise.
     Everything that is judged before noise is thought of is put into `met` as well, for one who stops the search.
     """
-    scope = Scope(problem, effort)
+    scope, pool = Scope(problem, effort), Pool(problem)
     tried = constant_target(problem)
     doubtful: Finding | None = None
     for costs in STAGES:
@@ -58,14 +59,14 @@ def searched(
         among = (WAVES,) if stage is Cost.DEEP and white(problem) else SHAPES
         blurred_first = stage is Cost.DEEP and not noise_is_known and levels_off(problem)
         if blurred_first:
-            finding = _blurred(_concluded(problem, tried), effort, stage, among, report)
+            finding = _blurred(_concluded(problem, tried), pool, effort, stage, among, report)
             if finding.verdict.status is not Status.NONE:
                 return finding
         tried = tried + climb(scope, [shape for shape in among if shape.cost in costs], report, met)
         finding = _concluded(problem, tried)
         thinks_of_noise = not noise_is_known and not blurred_first and (stage < effort.costs or stage is Cost.DEEP)
         if finding.verdict.status is Status.NONE and thinks_of_noise:
-            finding = _blurred(finding, effort, stage, among, report)
+            finding = _blurred(finding, pool, effort, stage, among, report)
             if finding.verdict.found:
                 return finding
             doubtful = finding if finding.verdict.status is Status.AMBIGUOUS and stage > Cost.ITERATION else None
@@ -123,11 +124,14 @@ def _fallback(problem: Problem) -> Iterator[Verdict]:
     return (unclaimed(problem, formula, "approximation") for formula in approximations(problem))
 
 
-def _blurred(exact: Finding, effort: Effort, stage: Cost, among: Iterable[Shape], report: Report) -> Finding:
+def _blurred(
+    exact: Finding, pool: Pool, effort: Effort, stage: Cost, among: Iterable[Shape], report: Report
+) -> Finding:
     """What explains the data within their printed digits, if they have few, or else under noise.
 
     Args:
         exact: what the search without noise has ended with.
+        pool: what has explained the data under noise so far.
         stage: the costliest shapes tried.
         among: the shapes they are taken from.
     """
@@ -142,14 +146,9 @@ def _blurred(exact: Finding, effort: Effort, stage: Cost, among: Iterable[Shape]
         if stage <= Cost.ITERATION:  # noise explains too easily what more shapes would explain exactly
             return exact
     report("noise")
-    scope = Scope(loosened(exact.problem), reach)
-    return under_noise(exact.problem, _named_proposals(shapes, scope), exact)
-
-
-def _named_proposals(shapes: Iterable[Shape], scope: Scope) -> Iterator[tuple[Formula, str]]:
-    for shape in map(_first, shapes):
-        for formula in proposals(shape, scope):
-            yield formula, shape.name
+    scope = Scope(pool.loosened, reach)
+    explanations = [pool.of(shape.name, partial(proposals, _first(shape), scope)) for shape in shapes]
+    return under_noise(exact.problem, chain.from_iterable(explanations), exact)
 
 
 def _first(shape: Shape) -> Shape:

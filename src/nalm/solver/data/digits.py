@@ -42,7 +42,13 @@ def full(values: Array) -> bool:
     (True, False, False)
     """
     some = values[: SETTINGS.digit_rows]
-    short = (some.astype(np.float32) == some) | np.array([float(f"{value:.14g}") == value for value in some])
+    short = some.astype(np.float32) == some
+    with np.errstate(all="ignore"):
+        counts = some * 10.0 ** (13 - np.floor(np.log10(np.abs(some))))
+        # Of 14 digits only whole counts are kept; the float64 nearest to one is less than 0.05 away from it.
+        near = ~(np.abs(counts - np.round(counts)) > 0.1)
+    for k in np.flatnonzero(near & ~short):
+        short[k] = float(f"{some[k]:.14g}") == some[k]
     return bool(np.mean(short) < SETTINGS.short_numbers)
 
 

@@ -8,9 +8,10 @@ are those that the data would choose.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 
@@ -106,14 +107,40 @@ def _whole_bits(formula: Formula) -> float:
             return 0.0
 
 
-def under_noise(problem: Problem, proposed: Iterable[tuple[Formula, str]], exact: Finding) -> Finding:
+class Pool:
+    """What explains a problem under noise. Each shape is asked once, however many stages of a search look at it."""
+
+    def __init__(self, problem: Problem) -> None:
+        self._problem = problem
+        self._of: dict[str, list[_Explanation]] = {}
+
+    @cached_property
+    def loosened(self) -> Problem:
+        """The problem that shapes propose for."""
+        return loosened(self._problem)
+
+    def of(self, shape: str, propose: Callable[[], Iterable[Formula]]) -> list[_Explanation]:
+        """The proposals of a shape with the noise they leave, where that is small enough."""
+        if shape not in self._of:
+            self._of[shape] = [
+                explanation
+                for formula in propose()
+                for explanation in _explanations(self._problem, formula, shape, self.loosened.additive)
+            ]
+        return self._of[shape]
+
+
+def under_noise(problem: Problem, explanations: Iterable[_Explanation], exact: Finding) -> Finding:
     """The verdict when nothing is exact and the noise was not given.
 
     Args:
-        proposed: formulas and the names of their shapes.
+        explanations: proposals, with the noise they leave.
         exact: what the search without noise has ended with.
     """
-    pool = list(_explanations(problem, proposed))
+    first: dict[Formula, _Explanation] = {}
+    for explanation in explanations:
+        first.setdefault(explanation.formula, explanation)
+    pool = list(first.values())
     if not pool:
         return exact
     best = min(pool, key=lambda explanation: explanation.cost(problem))
@@ -132,22 +159,18 @@ def under_noise(problem: Problem, proposed: Iterable[tuple[Formula, str]], exact
     return Finding(noisy, tried, verdict.because(note))
 
 
-def _explanations(problem: Problem, proposed: Iterable[tuple[Formula, str]]) -> Iterator[_Explanation]:
-    """The proposals with their numbers refined under each kind of noise, where what they leave is small enough."""
-    seen: set[Formula] = set()
-    likely = loosened(problem).additive
+def _explanations(problem: Problem, formula: Formula, shape: str, likely: float) -> Iterator[_Explanation]:
+    """A proposal with its numbers refined under each kind of noise, where what it leaves is small enough."""
     kinds = [Noise(additive=float(np.std(problem.y))), Noise(relative=1.0)]  # only the weights of the rows matter here
-    for formula, shape in proposed:
-        far = SETTINGS.far_off
-        for kind in kinds if np.all(problem.y) and real_constants(formula) else kinds[:1]:
-            if not _typical_error(problem, formula) < far * likely:
-                break
-            refined = refine(kind.on(problem), formula, rounds=2)[0]
-            noise = noise_of(problem, refined)
-            if refined not in seen and noise is not None and noise.bearable(problem):
-                seen.add(refined)
-                yield _Explanation(refined, shape, noise)
-            formula, far = refined, SETTINGS.off
+    far = SETTINGS.far_off
+    for kind in kinds if np.all(problem.y) and real_constants(formula) else kinds[:1]:
+        if not _typical_error(problem, formula) < far * likely:
+            break
+        refined = refine(kind.on(problem), formula, rounds=2)[0]
+        noise = noise_of(problem, refined)
+        if noise is not None and noise.bearable(problem):
+            yield _Explanation(refined, shape, noise)
+        formula, far = refined, SETTINGS.off
 
 
 def _typical_error(problem: Problem, formula: Formula) -> float:

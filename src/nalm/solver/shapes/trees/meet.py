@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -45,6 +46,12 @@ class Side:
     errors: Array
     numbers: Indices
 
+    @cached_property
+    def ordered(self) -> tuple[Indices, Array]:
+        """The order of the first keys, and these in that order; one side is met with several."""
+        order = np.argsort(self.values[:, 0])
+        return order, self.values[order, 0]
+
     @classmethod
     def of(cls, values: Array, errors: Array, start: int, view: View, rows: Indices | None = None) -> Side:
         """The trees whose values, seen through `view`, are sharp enough to be compared."""
@@ -65,8 +72,7 @@ def meet(trees: Side, peeled: Side) -> Iterator[tuple[int, int]]:
     """
     if not len(trees.values) or not len(peeled.values):
         return
-    order = np.argsort(trees.values[:, 0])
-    first = trees.values[order, 0]
+    order, first = trees.ordered
     some = np.sort(trees.errors[:: 1 + len(first) // 200, 0])
     typical = float(some[9 * len(some) // 10])  # the few that are blunter than nine in ten are met where they are near
     reach = SETTINGS.slack * (peeled.errors[:, 0] + typical)

@@ -12,9 +12,10 @@ from fractions import Fraction
 from itertools import islice
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nalm.solver.formula.algebra import Formula, WeightedSum, total
-from nalm.solver.formula.calculus import Array
+from nalm.solver.formula.calculus import Array, Indices
 from nalm.solver.settings import SETTINGS
 from nalm.solver.shapes.shape import Groups
 from nalm.solver.shapes.trees.forest import Forest, Trees
@@ -43,12 +44,15 @@ def _split(forest: Forest, peels: Peels, peeled: int, row: int, parts: list[tupl
         for level in {level for pair in parts for level in pair}
     }
     for a, b in parts:
-        for i, j in islice(meet(sides[a], sides[b]), SETTINGS.split_hits):
-            u, v = (ProbeValues.of(forest, level, number) for level, number in ((a, i), (b, j)))
-            sign, factor = factor_in_front(u, v, ProbeValues(t, error))
-            if sign:
-                body = total([(Fraction(1), forest.formula(i)), (Fraction(sign), forest.formula(j))])
-                yield peels.formula(row + peels.starts[peeled], WeightedSum(((factor, body),)))
+        hits = list(islice(meet(sides[a], sides[b]), SETTINGS.split_hits))
+        if not hits:
+            continue
+        u, v = (ProbeValues.of(forest, level, numbers) for level, numbers in zip((a, b), np.array(hits).T, strict=True))
+        signs, factors = factors_in_front(u, v, ProbeValues(t, error))
+        for k in np.flatnonzero(signs):
+            i, j = hits[k]
+            body = total([(Fraction(1), forest.formula(i)), (Fraction(int(signs[k])), forest.formula(j))])
+            yield peels.formula(row + peels.starts[peeled], WeightedSum(((float(factors[k]), body),)))
 
 
 def _eliminated(trees: Trees, start: int, t: Array, error: Array) -> Side:
@@ -64,34 +68,43 @@ def _eliminated(trees: Trees, start: int, t: Array, error: Array) -> Side:
 
 @dataclass(frozen=True)
 class ProbeValues:
-    """A tree or target at the probes, and what rounding may have done to it there."""
+    """Trees `(k, m)` or a target `(m,)` at the probes, and what rounding may have done to them there."""
 
     at: Array
     errors: Array
 
     @classmethod
-    def of(cls, forest: Forest, level: int, number: int) -> ProbeValues:
-        """A tree of a level of the forest, by its number."""
-        trees, k = forest.levels[level - 1], number - forest.starts[level - 1]
-        return cls(trees.values[k], trees.errors[k])
+    def of(cls, forest: Forest, level: int, numbers: Indices) -> ProbeValues:
+        """Trees of a level of the forest, by their numbers."""
+        trees, rows = forest.levels[level - 1], numbers - forest.starts[level - 1]
+        return cls(trees.values[rows], trees.errors[rows])
 
 
-def factor_in_front(u: ProbeValues, v: ProbeValues, t: ProbeValues) -> tuple[int, float]:
-    """The sign s and the factor c in `t = c * (u + s * v)`; sign 0 if c is not the same at every probe.
+def factors_in_front(u: ProbeValues, v: ProbeValues, t: ProbeValues) -> tuple[Indices, Array]:
+    """The signs s and the factors c in `t = c * (u + s * v)`, one for each pair of trees; sign 0 if c is not the same
+    at every probe.
 
     Two ways to write one tree match whatever the target is, and only this unmasks them: their difference is all
     rounding, and where it is not, the factor differs by more than rounding explains.
     """
-    for sign in (1, -1):
+    signs, factors = np.zeros(len(u.at), np.int64), np.zeros(len(u.at))
+    for sign in (-1, 1):  # the last word is that of the sum
         with np.errstate(all="ignore"):
             below = u.at + sign * v.at
             ratio = t.at / below
             spread = SETTINGS.slack * ((u.errors + v.errors) / np.abs(below) + t.errors / np.abs(t.at))
             sharp = spread < SETTINGS.split_wobble
-            if sharp.sum() < SETTINGS.split_probes:
-                continue
-            factor = float(np.median(ratio[sharp]))
-            same = np.abs(ratio / factor - 1) <= spread + np.median(spread)
-        if factor and np.all(same[sharp]):
-            return sign, factor
-    return 0, 0.0
+            factor = _median(ratio, sharp)
+            same = np.abs(ratio / factor[:, None] - 1) <= spread + np.median(spread, axis=1, keepdims=True)
+            found = (np.sum(sharp, axis=1) >= SETTINGS.split_probes) & (factor != 0) & np.all(same | ~sharp, axis=1)
+        signs[found], factors[found] = sign, factor[found]
+    return signs, factors
+
+
+def _median(values: Array, counted: NDArray[np.bool_]) -> Array:
+    """Of those that count in each row; not a number where none does."""
+    ordered = np.sort(np.where(counted, values, np.inf), axis=1)
+    count = np.sum(counted, axis=1)
+    middle = np.stack([np.maximum(count - 1, 0) // 2, count // 2], axis=1)
+    both = np.take_along_axis(ordered, np.minimum(middle, values.shape[1] - 1), axis=1)
+    return np.where(count > 0, np.mean(both, axis=1), np.nan)
