@@ -9,11 +9,13 @@ from typing import Any
 from nalm.bench.engine.backend import Backend
 from nalm.bench.engine.cohort import Cohort, train_cohort
 from nalm.bench.engine.descent_step import DescentStep
+from nalm.bench.engine.native_backend import NativeBackend
 from nalm.bench.engine.options import Options
 from nalm.bench.engine.torch_backend import TorchBackend, can_compile
 from nalm.bench.method import Descent
 from nalm.bench.results.store import Store
 from nalm.bench.run import Run
+from nalm.native import Unsupported
 
 
 def train_group(group: Sequence[Run], store: Store | None, options: Options) -> list[dict[str, Any]]:
@@ -25,9 +27,10 @@ def train_group(group: Sequence[Run], store: Store | None, options: Options) -> 
 def choose(cohort: Cohort[Descent, DescentStep], options: Options) -> Backend:
     """The fastest engine that can run this cohort."""
     if options.engine in ("auto", "native") and options.device == "cpu":
+        single = replace(cohort.unit_on_task, unit=cohort.one)
         try:
-            return _native(cohort, options)
-        except _refusals() as refusal:
+            return NativeBackend(single, cohort.consts, options.threads, cohort.unit_on_task)
+        except Unsupported as refusal:
             label = cohort.runs[0].model.label
             if options.engine == "native":
                 raise ValueError(f"{label}: {refusal}. Use --engine torch.") from refusal
@@ -37,18 +40,3 @@ def choose(cohort: Cohort[Descent, DescentStep], options: Options) -> Backend:
         options.say("No C++ compiler found: running plain torch, several times slower. Install g++ or clang.")
         compiled = False
     return TorchBackend(cohort.unit_on_task, compiled, options.device)
-
-
-def _refusals() -> tuple[type[Exception], ...]:
-    try:
-        from nalm.native import Unsupported
-    except ImportError:
-        return (ImportError,)
-    return (ImportError, Unsupported)
-
-
-def _native(cohort: Cohort[Descent, DescentStep], options: Options) -> Backend:
-    from nalm.bench.engine.native_backend import NativeBackend
-
-    single = replace(cohort.unit_on_task, unit=cohort.one)
-    return NativeBackend(single, cohort.consts, options.threads, cohort.unit_on_task)

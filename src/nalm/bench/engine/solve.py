@@ -30,13 +30,11 @@ class SolverBackend(PlainBackend[Solve]):
     def advance(
         self, state: Arrays, consts: Arrays, seeds: np.ndarray, first: int, count: int, alive: np.ndarray
     ) -> None:
-        """One solve per run at step 0; further steps change nothing."""
+        """One solve per run, in the only step there is."""
         from nalm.solver import solve
 
-        if first > 0:
-            return
         self.load(state)
-        x, t = self.batch(consts, seeds, 0)
+        x, t = self.batch(consts, seeds, first)
         for index in np.flatnonzero(alive):
             samples, targets = x[index].mT.double().numpy(), t[index, 0].double().numpy()
             solution = solve(samples, targets, like=self.unit_on_task.unit[int(index)])
