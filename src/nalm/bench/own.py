@@ -12,8 +12,6 @@ from nalm.bench.run import Model, single
 from nalm.bench.study import Cell, Study
 from nalm.bench.task import SampledTask, Task
 from nalm.bench.tasks.arithmetic import RANGES
-from nalm.core.recipe import Recipe
-from nalm.core.unit import Unit
 
 TRIAL_RUNS, TRIAL_SAMPLES = 2, 8  # enough to see whether shapes are right, and different from each other
 
@@ -30,19 +28,13 @@ def study_from_file(reference: str, units: Sequence[str]) -> Study:
     tasks = _tasks(reference, found)
     if not units:
         raise ValueError(f"{reference} is a task; say which units to train on it, for example --unit NMU,NAU")
-    rows = {unit: _own_recipe(unit) for unit in units}
     cells = [
-        Cell(model.label, task.range or task.operation, model, task, Descent(recipe))
-        for unit, recipe in rows.items()
+        Cell(model.label, task.range or task.operation, model, task, Descent(model.layers[0].recipe))
+        for unit in dict.fromkeys(units)
         for task in tasks
         for model in [single(unit, task.in_features, task.out_features)]
     ]
     return Study(reference, f"{reference.rpartition(':')[2]}, a task of your own", "", tuple(cells))
-
-
-def _own_recipe(unit: str) -> Recipe:
-    source = single(unit, 2).layers[0].source
-    return source.recipe if issubclass(source, Unit) else Recipe()
 
 
 def _tasks(reference: str, found: object) -> list[Task]:

@@ -21,6 +21,7 @@ from nalm.core import weight as weights
 from nalm.core.arguments import Count, Seed, check_fields, checks_arguments
 from nalm.core.containers import Chain, Foreign
 from nalm.core.layout import Runs
+from nalm.core.recipe import Recipe
 from nalm.core.start import uniform
 from nalm.core.unit import Unit
 from nalm.core.weight import Pull, Weight
@@ -60,6 +61,12 @@ class Layer:
         if self.unit not in classes:
             raise ValueError(f"There is no unit {self.unit!r}. {nearest(self.unit, classes)}")
         return classes[self.unit]
+
+    @property
+    def recipe(self) -> Recipe:
+        """How the unit's paper trains it; the default for any other module."""
+        source = self.source
+        return source.recipe if issubclass(source, Unit) else Recipe()
 
     def build(self, runs: Runs) -> Unit:
         """An instance with the given runs axes."""

@@ -15,7 +15,6 @@ from nalm.bench.task import Task
 from nalm.core.arguments import Count, Seeds, check_fields, checks_arguments
 from nalm.core.notebook import table
 from nalm.core.recipe import Recipe
-from nalm.core.unit import Unit
 
 if TYPE_CHECKING:
     import pandas
@@ -262,8 +261,7 @@ class Study:
         for column in self.columns:
             like = next(cell for cell in self.cells if cell.column == column)
             model = single(reference, like.task.in_features, like.task.out_features, label=label)
-            source = model.layers[0].source
-            recipe = source.recipe if issubclass(source, Unit) else Recipe()
+            recipe = model.layers[0].recipe
             method = Descent(replace(recipe, steps=max(recipe.steps, like.method.steps)))
             cells.append(replace(like, row=label, model=model, method=method))
         return replace(self, cells=(*self.cells, *cells))
