@@ -190,7 +190,7 @@ def test_each_of_the_three_tests_sees_something_of_its_own() -> None:
     line = np.linspace(-1, 1, 200)[:, None]
     problem = Problem(line, np.ones(200), additive=1.0)
     noise = np.random.default_rng(3).normal(size=200)
-    basis = np.linalg.qr(cubic(problem, [0]))[0]
+    basis = np.linalg.qr(cubic(problem.X, [0]))[0]
     assert basis.shape == (200, 4)
     assert _explained(basis, noise) > 0.01
     assert _explained(basis, noise + 2 * line[:, 0] ** 3) < 1e-6

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Real
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -14,6 +16,40 @@ from nalm.solver.data.dimensions import Dimensions
 from nalm.solver.formula.algebra import Formula
 from nalm.solver.formula.calculus import Array, evaluate, gradients
 from nalm.solver.settings import SETTINGS
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def once_for_table(most: int) -> Callable[[Callable[Concatenate[Array, P], R]], Callable[Concatenate[Array, P], R]]:
+    """Keeps the last `most` results of a function of a table and of other arguments, which can be hashed.
+
+    A table is known by its identity, as nobody writes to that of a `Problem`; it is kept with its result, so that no
+    other takes its place in memory.
+
+    >>> calls = []
+    >>> heights = once_for_table(2)(lambda X, power: calls.append(power) or float(np.max(X)) ** power)
+    >>> X = np.array([[1.0], [3.0]])
+    >>> heights(X, 2), heights(X, 2), heights(X.copy(), 2), len(calls)
+    (9.0, 9.0, 9.0, 2)
+    """
+
+    def wrap(function: Callable[Concatenate[Array, P], R]) -> Callable[Concatenate[Array, P], R]:
+        kept: OrderedDict[Any, tuple[Array, R]] = OrderedDict()
+
+        def call(X: Array, *args: P.args, **kwargs: P.kwargs) -> R:
+            key = (id(X), args, tuple(kwargs.items()))
+            found = kept.pop(key, None)
+            if found is None:
+                found = X, function(X, *args, **kwargs)
+            kept[key] = found
+            while len(kept) > most:
+                kept.popitem(last=False)
+            return found[1]
+
+        return call
+
+    return wrap
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,7 +193,7 @@ def checked(X: Any, y: Any, *, noise: Any = None, seed: int = 0) -> Problem:
     >>> checked([[1, 2], [3, 4], [5, 6], [7, 8], [9, 1]], [3, 7, 11, 15, 10]).rows
     5
     """
-    table, target = _numbers(X, "X"), _numbers(y, "y")
+    table, target = _numbers(X, "X").view(), _numbers(y, "y")  # a view: the caller may write to X between two calls
     if table.ndim != 2:
         raise ValueError(
             f"X must be a table (rows, columns), but has {table.ndim} dimension(s); for one column: X[:, None]"

@@ -62,35 +62,67 @@ def gradients(formula: Formula, X: Array) -> tuple[Array, Array, Array]:
     by_input = np.zeros_like(X)
     by_constant: list[Array] = []
     with np.errstate(all="ignore"):
-        value = _value(formula, X)
-        _backward(formula, X, np.ones(len(X)), by_input, by_constant)
+        value = _valued(formula, X)
+        _backward(value, np.ones(len(X)), by_input, by_constant)
     stacked = np.stack(by_constant, axis=1) if by_constant else np.zeros((len(X), 0))
-    return value, by_input, stacked
+    return value.at, by_input, stacked
 
 
-def _backward(formula: Formula, X: Array, adjoint: Array, by_input: Array, by_constant: list[Array]) -> None:
+@dataclass(frozen=True, eq=False, slots=True)
+class _Valued:
+    """A formula with its value `(n,)` and those of its parts, so that none is computed twice."""
+
+    formula: Formula
+    at: Array
+    parts: list[_Valued]
+    powers: list[Array]
+
+
+def _valued(formula: Formula, X: Array) -> _Valued:
+    parts: list[_Valued] = []
+    powers: list[Array] = []
     match formula:
+        case WeightedSum(terms):
+            parts = [_valued(term, X) for _, term in terms]
+            at = np.zeros(len(X))
+            for (coefficient, _), part in zip(terms, parts, strict=True):
+                at = at + float(coefficient) * part.at
+        case PowerProduct(factors):
+            parts = [_valued(factor, X) for factor, _ in factors]
+            powers = [_raised(part.at, exponent) for part, (_, exponent) in zip(parts, factors, strict=True)]
+            at = np.ones(len(X))
+            for power in powers:
+                at = at * power
+        case Applied(function, argument):
+            parts = [_valued(argument, X)]
+            at = value_of(function, parts[0].at)
+        case _:
+            at = _value(formula, X)
+    return _Valued(formula, at, parts, powers)
+
+
+def _backward(valued: _Valued, adjoint: Array, by_input: Array, by_constant: list[Array]) -> None:
+    match valued.formula:
         case Input(index):
             by_input[:, index] += adjoint
         case Constant(value):
             if isinstance(value, float):
                 by_constant.append(adjoint)
         case WeightedSum(terms):
-            for coefficient, term in terms:
+            for (coefficient, _), part in zip(terms, valued.parts, strict=True):
                 if isinstance(coefficient, float):
-                    by_constant.append(adjoint * _value(term, X))
-                _backward(term, X, adjoint * float(coefficient), by_input, by_constant)
+                    by_constant.append(adjoint * part.at)
+                _backward(part, adjoint * float(coefficient), by_input, by_constant)
         case PowerProduct(factors):
-            bases = [_value(factor, X) for factor, _ in factors]
-            powers = [_raised(base, exponent) for base, (_, exponent) in zip(bases, factors, strict=True)]
-            for k, (factor, exponent) in enumerate(factors):
+            for k, ((_, exponent), part) in enumerate(zip(factors, valued.parts, strict=True)):
                 others = adjoint
-                for j, power in enumerate(powers):
+                for j, power in enumerate(valued.powers):
                     others = others * power if j != k else others
-                slope = float(exponent) * _raised(bases[k], exponent - 1) if exponent != 1 else 1.0
-                _backward(factor, X, others * slope, by_input, by_constant)
-        case Applied(function, argument):
-            _backward(argument, X, adjoint * slope_of(function, _value(argument, X)), by_input, by_constant)
+                slope = float(exponent) * _raised(part.at, exponent - 1) if exponent != 1 else 1.0
+                _backward(part, others * slope, by_input, by_constant)
+        case Applied(function, _):
+            (part,) = valued.parts
+            _backward(part, adjoint * slope_of(function, part.at), by_input, by_constant)
 
 
 def freedoms(formula: Formula, X: Array) -> tuple[Array, Array]:

@@ -61,9 +61,8 @@ def _fitted(
     rng = np.random.default_rng([problem.seed, count])
     descent = _Descent(logs, target[some], evaluate(last, problem.X[some]), _starts(nearest, starts, count, rng))
     close = problem.reach(SETTINGS.close)
-    steps = SETTINGS.blurred_descent_steps if problem.noisy else SETTINGS.descent_steps
     seen: set[tuple[Formula, ...]] = set()
-    for exponents in descent.solutions(close, steps):
+    for exponents in descent.solutions(close):
         halves = np.round(2 * exponents) / 2
         if np.max(np.abs(exponents - halves)) > SETTINGS.nearly_half + problem.blur:
             continue
@@ -102,20 +101,25 @@ class _Descent:
         self.logs, self.target, self.last, self.exponents = logs, target * self.weight, last, exponents
         self.count = exponents.shape[1]
 
-    def solutions(self, close: float, steps: int) -> Iterator[Array]:
+    def solutions(self, close: float) -> Iterator[Array]:
         """Exponents of the starts that end close to the target, nearest first."""
-        exponents, errors = self._descended(close, steps)
+        exponents, errors = self._descended(close)
         for k in np.argsort(errors, kind="stable"):
             if not errors[k] < close:
                 return
             yield exponents[k]
 
-    def _descended(self, close: float, steps: int) -> tuple[Array, Array]:
+    def _descended(self, close: float) -> tuple[Array, Array]:
+        """Exponents and relative errors of the starts that are followed to the end."""
         exponents, damping = self.exponents, np.full(len(self.exponents), SETTINGS.first_damping)
         height = float(np.linalg.norm(self.target))
         terms, weights, left = self._projected(exponents)
         errors = np.linalg.norm(left, axis=1) / height
-        for _ in range(steps):
+        for step in range(SETTINGS.descent_steps):
+            if step == SETTINGS.descent_look:
+                best = np.sort(np.argsort(errors, kind="stable")[: -(-len(errors) // 3)])
+                exponents, damping, errors = exponents[best], damping[best], errors[best]
+                terms, weights, left = terms[best], weights[best], left[best]
             tried = exponents + self._steps(terms, weights, left, damping)
             tried_terms, tried_weights, tried_left = self._projected(tried)
             tried_errors = np.linalg.norm(tried_left, axis=1) / height
@@ -155,5 +159,5 @@ class _Descent:
         try:
             steps = np.linalg.solve(normal, (slopes.transpose(0, 2, 1) @ left[..., None]))[..., 0]
         except np.linalg.LinAlgError:
-            return np.zeros_like(self.exponents)
+            return np.zeros((starts, count, self.logs.shape[1]))
         return np.asarray(np.clip(steps, -SETTINGS.longest_step, SETTINGS.longest_step).reshape(starts, count, -1))

@@ -66,7 +66,7 @@ def loosened(problem: Problem) -> Problem:
     share = SETTINGS.largest_share
     if problem.rows >= SETTINGS.fewest_to_level:
         share = min(share, SETTINGS.cubic_excess * float(np.sqrt(np.mean(left_out(problem) ** 2))))
-    terms = cubic(problem, list(range(problem.columns)))
+    terms = cubic(problem.X, range(problem.columns))
     if problem.rows >= 2 * terms.shape[1]:
         basis = np.linalg.qr(terms)[0]
         centred = problem.y - problem.y.mean()

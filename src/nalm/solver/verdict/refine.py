@@ -33,7 +33,7 @@ def refine(problem: Problem, formula: Formula, rounds: int = 3) -> tuple[Formula
     The weights matter: near a pole plain least squares sees only the pole.
     """
     spread = np.zeros(0)
-    for _ in range(rounds):
+    for rounds_left in reversed(range(rounds)):
         values = np.array(real_constants(formula))
         if not len(values):
             break
@@ -47,10 +47,12 @@ def refine(problem: Problem, formula: Formula, rounds: int = 3) -> tuple[Formula
             return formula, np.full(len(values), np.inf)
         unit = design[usable] / length  # weights of 1e300 have no squares
         step, _, rank, _ = np.linalg.lstsq(unit, misfit[usable], rcond=None)
-        left = misfit[usable] - unit @ step
-        with np.errstate(all="ignore"):
-            scale = max(SETTINGS.least_misfit, float(np.sqrt(np.mean(left**2))))
-            spread = np.abs(values) * np.sqrt(np.maximum(np.diag(np.linalg.pinv(unit.T @ unit)), 0)) * scale / length
+        if not rounds_left:
+            left = misfit[usable] - unit @ step
+            with np.errstate(all="ignore"):
+                scale = max(SETTINGS.least_misfit, float(np.sqrt(np.mean(left**2))))
+                variances = np.maximum(np.diag(np.linalg.pinv(unit.T @ unit)), 0)
+                spread = np.abs(values) * np.sqrt(variances) * scale / length
         step = step / length
         if rank < len(values):
             return formula, np.full(len(values), np.inf)

@@ -9,14 +9,14 @@ table: at the scale of the data, where any function that is smooth between rows 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, combinations_with_replacement, islice
 
 import numpy as np
 from scipy import spatial, special, stats
 
-from nalm.solver.data.problem import Problem
+from nalm.solver.data.problem import Problem, once_for_table
 from nalm.solver.formula.algebra import Constant, Formula, inputs, real_constants
 from nalm.solver.formula.calculus import Array, Indices, evaluate
 from nalm.solver.settings import SETTINGS
@@ -33,7 +33,7 @@ def structured(problem: Problem, formula: Formula, level: float = SETTINGS.struc
         return True
     if np.sqrt(np.mean(errors**2)) < SETTINGS.negligible_error / problem.rounding:
         return False
-    basis = np.linalg.qr(cubic(problem, sorted(inputs(formula))))[0]
+    basis = _cubic_basis(problem.X, tuple(sorted(inputs(formula))))
     # A value that changes sign would hide a missing factor, so its sign is taken out as well.
     both = (errors, errors * np.where(evaluate(formula, problem.X) < 0, -1, 1))
     if any(_explained(basis, e) < level for e in both):
@@ -78,21 +78,27 @@ def _predictable(X: Array, errors: Array, strength: float, widths: tuple[float, 
     """
     size = SETTINGS.kernel_rows
     starts = range(0, max(1, len(X) - size + 1), size)[: SETTINGS.kernel_blocks]
-    blocks = [slice(start, start + size) for start in starts]
-    return any(all(np.max(_foretold(X[b], errors[b], width)) > strength for b in blocks) for width in widths)
+    return any(all(np.max(_foretold(X, errors, width, b)) > strength for b in starts) for width in widths)
 
 
-def _foretold(X: Array, errors: Array, width: float) -> Array:
-    """How well the errors of each column are foretold: the correlation times the root of the rows."""
-    z = _standard(X)
+def _foretold(X: Array, errors: Array, width: float, start: int = 0) -> Array:
+    """How well the errors of each column are foretold in a block: the correlation times the root of its rows."""
+    smoother = _smoother(X, start, width)
+    errors = errors[start : start + len(smoother)]
     errors = errors - errors.mean(axis=0)
-    distance = np.sum(z**2, axis=1)[:, None] + np.sum(z**2, axis=1) - 2 * z @ z.T
-    kernel = np.exp(-distance / (4 * z.shape[1] * width**2))
-    smoother = kernel @ np.linalg.inv(kernel + SETTINGS.kernel_ridge * np.eye(len(z)))
     own = np.diag(smoother)[:, None]
     foretold = (smoother @ errors - own * errors) / (1 - own)
     size = np.linalg.norm(foretold, axis=0) * np.linalg.norm(errors, axis=0)
-    return np.asarray(np.sqrt(len(z)) * np.sum(foretold * errors, axis=0) / np.maximum(size, 1e-300))
+    return np.asarray(np.sqrt(len(errors)) * np.sum(foretold * errors, axis=0) / np.maximum(size, 1e-300))
+
+
+@once_for_table(most=12)  # three widths in each of four blocks: 24 MB
+def _smoother(X: Array, start: int, width: float) -> Array:
+    """What takes errors to their smooth part, in the block of rows from `start` on: kernel ridge regression."""
+    z = _standard(X[start : start + SETTINGS.kernel_rows])
+    distance = np.sum(z**2, axis=1)[:, None] + np.sum(z**2, axis=1) - 2 * z @ z.T
+    kernel = np.exp(-distance / (4 * z.shape[1] * width**2))
+    return np.asarray(kernel @ np.linalg.inv(kernel + SETTINGS.kernel_ridge * np.eye(len(z))))
 
 
 def _neighbours_foretell(problem: Problem, formula: Formula, errors: Array) -> bool:
@@ -126,19 +132,23 @@ def _close_pairs(problem: Problem, formula: Formula) -> Iterator[tuple[Indices, 
             yield np.concatenate([one for one, _ in steps]), np.concatenate([other for _, other in steps])
     for chosen in [read, columns] if len(columns) > len(read) else [read]:
         if len(chosen) > 1:
-            yield from _nearest_pairs(_standard(problem.X[:, chosen]))
+            yield from _nearest_pairs(problem.X, tuple(chosen))
 
 
-def _nearest_pairs(z: Array) -> Iterator[tuple[Indices, Indices]]:
+@once_for_table(most=4)
+def _nearest_pairs(X: Array, columns: tuple[int, ...]) -> list[tuple[Indices, Indices]]:
     """Every row and its nearest others, each pair once, among a part of the rows if there are very many."""
+    z = _standard(X[:, columns])
     rows = np.arange(len(z))[: SETTINGS.nearest_rows]
     found = spatial.cKDTree(z[rows]).query(z[rows], k=min(SETTINGS.nearest + 1, len(rows)))[1]
     nearest: Indices = np.asarray(found)[:, 1:]
+    close = []
     for count in (1, nearest.shape[1]):
         one, other = np.repeat(rows, count), nearest[:, :count].ravel()
         pairs = np.unique(np.sort(np.stack([one, other], axis=1), axis=1), axis=0)
         pairs = pairs[pairs[:, 0] != pairs[:, 1]]
-        yield pairs[:, 0], pairs[:, 1]
+        close.append((pairs[:, 0], pairs[:, 1]))
+    return close
 
 
 def _standard(X: Array) -> Array:
@@ -146,16 +156,22 @@ def _standard(X: Array) -> Array:
     return np.asarray((X - X.mean(axis=0)) / np.where(spread > 0, spread, 1))
 
 
-def cubic(problem: Problem, used: list[int]) -> Array:
+def cubic(X: Array, used: Sequence[int]) -> Array:
     """All terms to the third degree in the inputs read, the other inputs, products of two; a third as many as rows."""
-    standard = _standard(problem.X)
-    varied = problem.X.std(axis=0) > 0
-    others = [i for i in range(problem.columns) if i not in used]
+    rows, columns = X.shape
+    standard = _standard(X)
+    varied = X.std(axis=0) > 0
+    others = [i for i in range(columns) if i not in used]
     read = [i for i in used if varied[i]]
     terms = chain(
         chain.from_iterable(combinations_with_replacement(read, degree) for degree in range(4)),
         ((i,) for i in others),
         ((i, j) for j in others for i in (*read, *others) if i < j or i in read),
     )
-    kept = list(islice(terms, max(1, problem.rows // 3)))
+    kept = list(islice(terms, max(1, rows // 3)))
     return np.stack([np.prod(standard[:, term], axis=1) for term in kept], axis=1)
+
+
+@once_for_table(most=8)  # of the last formulas judged, which mostly read the same inputs
+def _cubic_basis(X: Array, used: tuple[int, ...]) -> Array:
+    return np.asarray(np.linalg.qr(cubic(X, used))[0])
