@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip("matplotlib")
 
-from nalm.bench.landscape import Starts
+from nalm.bench.landscape import LANDSCAPES, Starts
 from nalm.bench.show import drawings, figures
 
 
@@ -79,12 +79,21 @@ def test_the_way_of_two_weights_goes_from_a_ring_to_a_dot() -> None:
     assert (dot.get_xydata().tolist(), star.get_xydata().tolist()) == ([[1.0, 0.9]], [[1.0, 1.0]])
 
 
-@pytest.mark.parametrize("labels", [2, 4])
-def test_confusions_are_shares_of_each_row(labels: int) -> None:
+@pytest.mark.parametrize(("count", "panels"), [(2, (1, 2)), (4, (2, 3))])
+def test_landscapes_stand_in_rows_of_three(count: int, panels: tuple[int, int]) -> None:
+    *axes, bar = drawings.draw_landscapes(list(LANDSCAPES.values())[:count], count=3).axes
+    assert [panel.get_title() for panel in axes] == [chosen.title for chosen in list(LANDSCAPES.values())[:count]]
+    assert axes[0].get_gridspec().get_geometry() == panels
+    assert bar.get_ylim() == pytest.approx((0.1, 500))
+
+
+@pytest.mark.parametrize(("labels", "panels"), [(2, (1, 2)), (4, (2, 3))])
+def test_confusions_are_shares_of_each_row(labels: int, panels: tuple[int, int]) -> None:
     found = np.zeros((10, 10), np.int64)
     found[3, 3], found[3, 5] = 3, 1
     axes = drawings.draw_confusions({str(n): found for n in range(labels)}).axes
     assert len(axes) == labels
+    assert axes[0].get_gridspec().get_geometry() == panels
     shares = np.asarray(axes[-1].get_images()[0].get_array())
     assert (shares[3, 3], shares[3, 5], shares.sum()) == (0.75, 0.25, 1.0)
     assert axes[-1].get_images()[0].get_clim() == (0, 1)
