@@ -309,6 +309,8 @@ class Settings:
     """Functions of small trees, for each view of the target, that are searched as if they were inputs."""
     telling_rows: int = 256
     """Rows that rank functions and scan scales; all rows judge."""
+    telling_block: int = 16
+    """Functions that are ranked at a time, so that their multiples stay in a processor's cache: 2 MB for six inputs."""
     telling_chance: float = 1e-3
     """Chance that any of the functions explains so much of a target that it has nothing to do with; above, none is
     searched."""

@@ -39,6 +39,8 @@ def sparse_sums(
         return
     beam = Beam(A[:, usable] / length[usable], b / height)
     close = problem.reach(SETTINGS.beam_close)
+    if not beam.least_error() < close:
+        return
     for size in range(1, terms + 1):
         if size > len(usable) or size + 2 > len(b):
             return
@@ -57,6 +59,12 @@ class Beam:
     def __init__(self, A: Array, b: Array) -> None:
         self.A, self.b = A, b
         self.supports: Supports = np.zeros((0, 0), np.int64)
+
+    def least_error(self) -> float:
+        """What all columns together leave of the target, below which no sum of some of them comes; 0 if too many."""
+        if len(self.b) <= self.A.shape[1]:
+            return 0.0
+        return float(abs(np.linalg.qr(np.column_stack([self.A, self.b]), mode="r")[-1, -1]))
 
     def lengthened(self, size: int, width: int) -> tuple[Supports, Array]:
         """The best supports with `size` columns and their relative errors, best first."""
@@ -87,7 +95,7 @@ class Beam:
             with np.errstate(all="ignore"):
                 gram /= determinant  # now the share of the target that each pair explains
             gram[determinant <= SETTINGS.smallest_determinant] = -1
-            gram[np.tril_indices(len(gram), 0, gram.shape[1])] = -1
+            gram[:, : len(gram)][np.tri(len(gram), dtype=bool)] = -1
             best = _largest(gram.ravel(), width)
             pairs.append(np.stack(np.unravel_index(best, gram.shape), axis=1) + start)
             scores.append(gram.ravel()[best])

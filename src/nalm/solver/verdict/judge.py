@@ -33,8 +33,9 @@ def judge(problem: Problem, formula: Formula, shape: str) -> Verdict:
         lawful = problem.balances(formula) and _exact(problem, formula)
         return _claimed(problem, formula, shape) if lawful else unclaimed(problem, formula, shape)
     refined, spread = refine(problem, formula, rounds=1)
-    if problem.backward_error(refined) > SETTINGS.hopeless * problem.limit * SETTINGS.rounding / problem.rounding:
-        return unclaimed(problem, refined, shape, spread)
+    error = problem.backward_error(refined)
+    if error > SETTINGS.hopeless * problem.limit * SETTINGS.rounding / problem.rounding:
+        return Verdict(_measured(problem, refined, shape, spread, error), Status.NONE)
     refined, spread = refine(problem, refined, rounds=2)
     together = usual_together(problem, refined) if problem.noisy else None
     for exact in chain([together] if together else [], with_exact_constants(refined, spread, bool(problem.blur))):
@@ -132,7 +133,10 @@ def nearly_usual(constant: Fitted) -> bool:
     return SETTINGS.number_reach * constant.deviation < away * size and away < SETTINGS.usual_chance
 
 
-def _measured(problem: Problem, formula: Formula, shape: str, spread: Array | None) -> Candidate:
+def _measured(
+    problem: Problem, formula: Formula, shape: str, spread: Array | None, backward_error: float | None = None
+) -> Candidate:
     numbers = () if spread is None else zip(real_constants(formula), map(float, spread), strict=True)
     constants = tuple(Fitted(value, deviation) for value, deviation in numbers)
-    return Candidate(formula, shape, problem.backward_error(formula), problem.relative_rms(formula), constants)
+    error = problem.backward_error(formula) if backward_error is None else backward_error
+    return Candidate(formula, shape, error, problem.relative_rms(formula), constants)

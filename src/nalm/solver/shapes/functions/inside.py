@@ -10,7 +10,7 @@ from scipy import stats
 
 from nalm.solver.data.problem import Problem
 from nalm.solver.formula.algebra import Formula, Input, inputs, product
-from nalm.solver.formula.calculus import Indices, evaluate
+from nalm.solver.formula.calculus import Array, Indices, evaluate
 from nalm.solver.formula.functions import Function
 from nalm.solver.settings import SETTINGS
 from nalm.solver.shapes.derived import derived
@@ -66,23 +66,31 @@ def _most_telling(problem: Problem, features: list[Formula]) -> list[Formula]:
     if not features or len(z) < quadratic.shape[1] + multiples.shape[1] + 4:
         return features[: SETTINGS.telling_features]
     basis = np.linalg.qr(quadratic)[0]
+    targets = np.stack([problem.y[rows], problem.y[rows] ** 2])
+    rests = targets - (targets @ basis) @ basis.T
     values = np.stack([evaluate(feature, X) for feature in features])  # (features, rows)
     values = values / np.max(np.abs(values), axis=1, keepdims=True)
-    times = values[:, :, None] * multiples  # (features, rows, multiples)
-    left = times - basis @ (basis.T @ times)
-    gram = left.transpose(0, 2, 1) @ left
-    gram = gram + SETTINGS.telling_ridge * np.trace(gram, axis1=1, axis2=2)[:, None, None] * np.eye(multiples.shape[1])
+    some = SETTINGS.telling_block
+    blocks = [_explained(values[k : k + some], multiples, basis, rests) for k in range(0, len(values), some)]
     kept: list[int] = []
-    for y in (problem.y[rows], problem.y[rows] ** 2):
-        rest = y - basis @ (basis.T @ y)
-        along = left.transpose(0, 2, 1) @ rest
-        try:
-            explained = np.sum(along * np.linalg.solve(gram, along[..., None])[..., 0], axis=1)
-        except np.linalg.LinAlgError:
-            continue
+    for rest, explained in zip(rests, np.concatenate(blocks, axis=1), strict=True):
         spent, spare = multiples.shape[1], len(z) - quadratic.shape[1] - multiples.shape[1]
         unexplained = np.maximum(float(rest @ rest) - explained, 1e-300)
         chance = len(features) * stats.f.sf((explained / spent) / (unexplained / spare), spent, spare)
         ranked = np.argsort(-explained, kind="stable")[: SETTINGS.telling_features]
         kept += [int(k) for k in ranked if chance[k] < SETTINGS.telling_chance]
     return [features[k] for k in dict.fromkeys(kept)]
+
+
+def _explained(values: Array, multiples: Array, basis: Array, rests: Array) -> Array:
+    """How much of each rest `(targets, rows)` the multiples of each feature `(features, rows)` explain, beside a basis:
+    `(targets, features)`."""
+    times = values[:, :, None] * multiples  # (features, rows, multiples)
+    left = times - basis @ (basis.T @ times)
+    gram = left.transpose(0, 2, 1) @ left
+    gram = gram + SETTINGS.telling_ridge * np.trace(gram, axis1=1, axis2=2)[:, None, None] * np.eye(multiples.shape[1])
+    along = (rests @ left).transpose(0, 2, 1)  # (features, multiples, targets)
+    try:
+        return np.asarray(np.sum(along * np.linalg.solve(gram, along), axis=1).T)
+    except np.linalg.LinAlgError:
+        return np.zeros((len(rests), len(values)))

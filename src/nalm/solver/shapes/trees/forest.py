@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import IntEnum
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +49,11 @@ class Trees:
 
     def __len__(self) -> int:
         return len(self.values)
+
+    @cached_property
+    def by_probe(self) -> tuple[Array, Array]:
+        """Values and error bounds with the probes first, `(m, N)`, for what is computed probe by probe."""
+        return np.ascontiguousarray(self.values.T), np.ascontiguousarray(self.errors.T)
 
     def at(self, kept: Indices | NDArray[np.bool_]) -> Trees:
         """Those of the trees that are kept."""

@@ -57,13 +57,14 @@ def _split(forest: Forest, peels: Peels, peeled: int, row: int, parts: list[tupl
 
 def _eliminated(trees: Trees, start: int, t: Array, error: Array) -> Side:
     some = slice(1, 1 + SETTINGS.split_probes)
-    ratio = t[some] / t[0]
-    spread = error[some] / abs(t[0]) + np.abs(ratio) * error[0] / abs(t[0])
-    values = trees.values[:, some] - ratio * trees.values[:, :1]
-    errors = trees.errors[:, some] + np.abs(ratio) * trees.errors[:, :1] + np.abs(trees.values[:, :1]) * spread
-    sound = np.abs(values[:, 0]) > SETTINGS.split_sharp * errors[:, 0]
-    signed = values * np.where(values[:, :1] < 0, -1, 1)
-    return Side(signed[sound], errors[sound], np.flatnonzero(sound) + start)
+    ratio = (t[some] / t[0])[:, None]
+    spread = (error[some] / abs(t[0]))[:, None] + np.abs(ratio) * error[0] / abs(t[0])
+    values, errors = trees.by_probe  # (m, N): along trees, which are many
+    left = values[some] - ratio * values[0]
+    bounds = errors[some] + np.abs(ratio) * errors[0] + np.abs(values[0]) * spread
+    sound = np.flatnonzero(np.abs(left[0]) > SETTINGS.split_sharp * bounds[0])
+    left = left[:, sound]
+    return Side((left * np.where(left[0] < 0, -1, 1)).T, bounds[:, sound].T, sound + start)
 
 
 @dataclass(frozen=True)
