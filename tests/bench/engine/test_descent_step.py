@@ -119,6 +119,8 @@ def test_every_recipe_runs_on_both_engines(name):
     ours, oracle = results(runs, "auto"), results(runs, "torch")
     for id_, row in oracle.items():
         np.testing.assert_allclose(weights(ours[id_]), weights(row), atol=2e-5)
+        for error in ("validation_error", "test_error"):  # before the first step: on the same samples
+            np.testing.assert_allclose(ours[id_]["curve"][error][0], row["curve"][error][0], rtol=1e-4)
 
 
 @pytest.mark.parametrize("engine", ["native", "torch"])
