@@ -84,22 +84,32 @@ class Beam:
     def _pairs(self, width: int) -> Supports:
         """All pairs, a block of rows at a time: what two columns explain follows from the Gram matrix alone."""
         along = self.A.T @ self.b
+        first = int(np.argmax(np.abs(along)))
+        with_first = self._explained(along, slice(first, first + 1), slice(0, None))[0]
+        with_first[first] = -1
+        bar = np.partition(with_first, -width)[-width] if len(along) > width else -1.0  # as many pairs reach it
         pairs, scores = [], []
         for start in range(0, len(along), SETTINGS.beam_block):
-            block = along[start : start + SETTINGS.beam_block, None]
-            gram = self.A[:, start : start + SETTINGS.beam_block].T @ self.A[:, start:]
-            determinant = 1 - gram**2
-            gram *= along[start:]
-            gram *= -2 * block
-            gram += block**2 + along[start:] ** 2
-            with np.errstate(all="ignore"):
-                gram /= determinant  # now the share of the target that each pair explains
-            gram[determinant <= SETTINGS.smallest_determinant] = -1
-            gram[:, : len(gram)][np.tri(len(gram), dtype=bool)] = -1
-            best = _largest(gram.ravel(), width)
-            pairs.append(np.stack(np.unravel_index(best, gram.shape), axis=1) + start)
-            scores.append(gram.ravel()[best])
+            explained = self._explained(along, slice(start, start + SETTINGS.beam_block), slice(start, None))
+            explained[:, : len(explained)][np.tri(len(explained), dtype=bool)] = -1  # each pair once
+            near = np.flatnonzero(explained >= bar)
+            best = near[_largest(explained.ravel()[near], width)]
+            pairs.append(np.stack(np.unravel_index(best, explained.shape), axis=1) + start)
+            scores.append(explained.ravel()[best])
         return np.concatenate(pairs)[_largest(np.concatenate(scores), width)]
+
+    def _explained(self, along: Array, rows: slice, columns: slice) -> Array:
+        """The share of the target that each pair of some columns with others explains; -1 for equal columns."""
+        block = along[rows, None]
+        gram = self.A[:, rows].T @ self.A[:, columns]
+        determinant = 1 - gram**2
+        gram *= along[columns]
+        gram *= -2 * block
+        gram += block**2 + along[columns] ** 2
+        with np.errstate(all="ignore"):
+            gram /= determinant
+        gram[determinant <= SETTINGS.smallest_determinant] = -1
+        return np.asarray(gram)
 
     def _extended(self, width: int) -> Supports:
         """Every kept support with one more column, all in two matrix products."""

@@ -26,7 +26,7 @@ TRIPLES = (-1, 1)
 
 def sum_of_products(problem: Problem, columns: Indices, terms: int = 4, width: int = 100) -> Groups:
     """Formulas that sum up to `terms` monomials of up to three inputs each."""
-    monomials = dictionary(tuple(int(i) for i in columns))
+    monomials = dictionary(tuple(sorted(int(i) for i in columns)))
     values = monomials.values(problem.X)
     for target_power in usable_powers(problem):
         yield from sparse_sums(

@@ -10,9 +10,9 @@ from itertools import product as every
 
 import numpy as np
 
-from nalm.solver.data.problem import Problem
+from nalm.solver.data.problem import once_for_table
 from nalm.solver.formula.algebra import ONE, Applied, Formula, Input, product, total
-from nalm.solver.formula.calculus import Indices, evaluate
+from nalm.solver.formula.calculus import Array, Indices, evaluate
 from nalm.solver.formula.functions import Function
 from nalm.solver.settings import SETTINGS
 
@@ -64,13 +64,19 @@ def _arguments(columns: list[int]) -> Iterator[Formula]:
             yield total([(HALF, product([(total([(Fraction(1), a), (Fraction(-1), b)]), 1), (c, 1)]))])
 
 
-def finite(problem: Problem, listed: Iterable[Formula], most: int | None = None) -> list[Formula]:
+@once_for_table(most=2)  # several shapes ask for the same, with noise and without
+def finite_features(X: Array, columns: tuple[int, ...], chosen: tuple[Function, ...]) -> list[Formula]:
+    """The features that have a value at every row of a table, each function once."""
+    return finite(X, _features(columns, chosen))
+
+
+def finite(X: Array, listed: Iterable[Formula], most: int | None = None) -> list[Formula]:
     """Features with a value at every row and more than one value; of those equal up to their sign, the first."""
     kept: dict[tuple[float, ...], Formula] = {}
     for feature in listed:
         if len(kept) == most:
             break
-        values = evaluate(feature, problem.X)
+        values = evaluate(feature, X)
         if np.isfinite(values).all() and np.ptp(values) > 0:
             few = values[: SETTINGS.probes] * (-1 if values[0] < 0 else 1)
             kept.setdefault(tuple(float(f"{v:.9g}") for v in few), feature)

@@ -15,7 +15,7 @@ from nalm.solver.formula.functions import Function
 from nalm.solver.settings import SETTINGS
 from nalm.solver.shapes.derived import derived
 from nalm.solver.shapes.functions.around import Arithmetic
-from nalm.solver.shapes.functions.features import HALF, features, finite
+from nalm.solver.shapes.functions.features import HALF, finite_features
 from nalm.solver.shapes.shape import Groups
 
 
@@ -26,7 +26,7 @@ def inside(
 
     All promising functions are searched with the cheap shapes before any is searched with more.
     """
-    telling = _most_telling(problem, finite(problem, features(columns, chosen)))
+    telling = _most_telling(problem, finite_features(problem.X, tuple(columns.tolist()), tuple(chosen)))
     first = telling[: SETTINGS.telling_features]
     for arithmetic, views, promising in ((cheap, (_others, _every, _roots), telling), (more, (_others,), first)):
         for feature, view in every(promising, views):

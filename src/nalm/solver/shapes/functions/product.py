@@ -14,7 +14,7 @@ from nalm.solver.formula.calculus import Indices, evaluate
 from nalm.solver.formula.functions import Function
 from nalm.solver.settings import SETTINGS
 from nalm.solver.shapes.beside import powers, supports
-from nalm.solver.shapes.functions.features import features, finite
+from nalm.solver.shapes.functions.features import finite_features
 from nalm.solver.shapes.linear import least_squares
 from nalm.solver.shapes.shape import Groups
 
@@ -27,7 +27,7 @@ def product_with_functions(problem: Problem, columns: Indices, chosen: Sequence[
 def _products_with_functions(problem: Problem, columns: Indices, chosen: Sequence[Function]) -> Iterator[Formula]:
     if np.any(problem.y == 0) or np.any(problem.X == 0) or problem.rows < problem.columns + SETTINGS.spare_rows:
         return
-    trees = [*finite(problem, features(columns, chosen)), *_gaps(columns)]
+    trees = [*finite_features(problem.X, tuple(columns.tolist()), tuple(chosen)), *_gaps(columns)]
     if not trees:
         return
     with np.errstate(all="ignore"):

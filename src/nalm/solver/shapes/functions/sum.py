@@ -35,7 +35,7 @@ def sum_with_functions(problem: Problem, columns: Indices, chosen: Sequence[Func
         return
     most = SETTINGS.blurred_function_terms if problem.noisy else SETTINGS.function_terms
     some = problem.of_rows(slice(0, SETTINGS.telling_rows))
-    terms = finite(some, _terms(problem, [int(i) for i in columns], chosen), most)
+    terms = finite(some.X, _terms(problem, [int(i) for i in columns], chosen), most)
     values = _table(terms, some)
     yield _sums(problem, some, terms, values, line)
     cubic = [product([(Input(i), e)]) for i, e in every(every_input, (2, 3))]
