@@ -155,8 +155,9 @@ LADDERS = {
         "catalogue",
     ],
     "nalm.solver.shapes.functions": [
-        "around features profile wave",
-        "inside product sum",
+        "around features line profile",
+        "inside product sum wave",
+        "curves of_curve",
     ],
     "nalm.solver.shapes.trees": [
         "forest",

@@ -12,7 +12,7 @@ from scipy import special
 from nalm.solver import Status, solve
 from nalm.solver.formula.algebra import Applied, Formula, Input, WeightedSum, functions, product, real_constants, size
 from nalm.solver.formula.calculus import evaluate, freedoms, gradients
-from nalm.solver.formula.functions import DEFINITIONS, Function, named, undone
+from nalm.solver.formula.functions import DEFINITIONS, Function, inverse_of, named
 
 Truth = Callable[..., np.ndarray]
 CASES: dict[str, tuple[int, tuple[float, float], Truth]] = {
@@ -82,8 +82,8 @@ def test_slopes_and_inverses_agree_with_the_function(function: Function) -> None
     rule, step = DEFINITIONS[function], 1e-6
     slope = (rule.value(x + step) - rule.value(x - step)) / (2 * step)
     np.testing.assert_allclose(rule.slope(x), slope, rtol=1e-6)
-    back = undone(function, rule.value(x))
-    if back is not None:
+    back = inverse_of(function, rule.value(x))
+    if rule.inverse is not None:
         np.testing.assert_allclose(back, x, rtol=1e-12)
 
 
@@ -99,3 +99,55 @@ def test_derivatives_of_a_formula_with_a_function() -> None:
     np.testing.assert_allclose(freedoms(formula, X)[0], value)
     assert (real_constants(formula), functions(formula), size(formula)) == ([3.0, 2.5], 1, 6)
     np.testing.assert_allclose(evaluate(formula, X), value)
+
+
+CURVES: dict[str, tuple[int, tuple[float, float], Truth]] = {
+    "damped wave": (1, (0, 10), lambda t: 2.5 * np.exp(-0.3 * t) * np.sin(2.1 * t + 0.4)),
+    "power times a wave": (1, (1, 9), lambda t: t**-1.3 * np.cos(4.1 * t)),
+    "two decays": (1, (0, 10), lambda t: 3 * np.exp(-0.3 * t) + 2.2 * np.exp(-1.7 * t)),
+    "two powers": (1, (1, 9), lambda t: 3 * t**1.7 - 2.2 * t**0.3 + 1),
+    "two waves": (1, (0, 10), lambda t: 2 * np.sin(1.3 * t) + 0.7 * np.sin(4.1 * t + 0.5)),
+    "peak": (1, (0, 10), lambda t: 1 + 3 * np.exp(-((t - 4.2) ** 2) / 3.38)),
+    "step": (1, (0, 10), lambda t: 1 + 5 / (1 + np.exp(-1.2 * (t - 5)))),
+    "step of both signs": (1, (0, 10), lambda t: 2 * np.tanh(0.8 * (t - 4))),
+    "wave times a wave": (2, (-3, 3), lambda a, b: 2 * np.sin(1.5 * a + 0.3) * np.cos(0.7 * b)),
+    "travelling wave": (2, (-3, 3), lambda x, t: 1.4 * np.sin(1.5 * x - 2.2 * t)),
+    "wave that decays elsewhere": (2, (-3, 3), lambda t, x: np.exp(-0.7 * t) * np.sin(1.9 * x) + 0.3 * x),
+    "packet": (2, (-3, 3), lambda x, t: np.exp(-(x**2) / 2) * np.cos(3.1 * t)),
+    "wave over its argument": (1, (-5, 5), lambda x: np.sin(2.7 * x) / x),
+    "Gompertz": (1, (0, 10), lambda t: 5 * np.exp(-3 * np.exp(-0.6 * t))),
+    "Weibull": (1, (0.1, 10), lambda t: 4 * np.exp(-((t / 3) ** 1.6))),
+    "Hill": (1, (0.1, 10), lambda c: 4 * c**2.7 / (2.2**2.7 + c**2.7)),
+    "power and offset": (1, (0.1, 10), lambda x: 2 + 3 * x**1.7),
+    "logarithm of a growth": (1, (-5, 5), lambda x: np.log(2 + np.exp(1.3 * x))),
+    "root of a decay": (1, (0, 5), lambda t: np.sqrt(2 + 3 * np.exp(-1.3 * t))),
+    "chirp": (1, (0, 6), lambda t: np.sin(0.7 * t**2 + 0.3)),
+}
+
+
+@pytest.mark.parametrize("name", CURVES)
+def test_curves_with_unknown_numbers_inside_are_found_in_exact_data(name: str) -> None:
+    columns, between, truth = CURVES[name]
+    solution = solve(*table(columns, between, truth, seed=3, rows=150))
+    assert solution.status in (Status.EXACT, Status.REAL)
+    X, y = table(columns, (between[0], 1.2 * between[1]), truth, seed=4)
+    np.testing.assert_allclose(solution.expression.numpy()(X).ravel(), y, rtol=1e-6, atol=1e-7)
+
+
+@pytest.mark.parametrize("name", ["damped wave", "two decays", "peak", "travelling wave", "Weibull", "Hill"])
+def test_curves_are_told_under_noise_and_not_overclaimed(name: str) -> None:
+    columns, between, truth = CURVES[name]
+    X, clean = table(columns, between, truth, seed=5, rows=200)
+    y = clean + 0.01 * np.std(clean) * np.random.default_rng(6).normal(size=len(clean))
+    solution = solve(X, y)
+    assert solution.status in (Status.AMBIGUOUS, Status.REAL, Status.EXACT)
+    wide, truth_there = table(columns, (between[0], 1.3 * between[1]), truth, seed=7)
+    error = solution.expression.numpy()(wide).ravel() - truth_there
+    assert np.sqrt(np.mean(error**2)) < 0.03 * np.std(truth_there)
+
+
+def test_curves_keep_to_the_functions_that_are_allowed() -> None:
+    columns, between, truth = CURVES["damped wave"]
+    solution = solve(*table(columns, between, truth, seed=3, rows=150), functions=["exp"])
+    assert "sin" not in str(solution.expression)
+    assert solution.status not in (Status.EXACT, Status.REAL)

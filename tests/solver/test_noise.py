@@ -60,8 +60,11 @@ def test_the_logarithm_of_a_target_within_the_noise_says_nothing() -> None:
 
 def test_undoing_a_function_keeps_the_rows_whose_noise_it_enlarges_least() -> None:
     y = np.array([-0.01, 0.02, 0.5, 1.0, 2.0, 3.0, 4.0, 5.0])
-    kept = sharp(Problem(np.arange(8.0)[:, None], y, additive=0.1), Function.EXP)
+    with np.errstate(invalid="ignore"):
+        target = np.log(y)
+    kept, arguments = sharp(Problem(np.arange(8.0)[:, None], y, additive=0.1), target, slope=y)
     np.testing.assert_array_equal(kept.y, [2.0, 3.0, 4.0, 5.0])
+    np.testing.assert_array_equal(arguments, np.log(kept.y))
     assert kept.additive == pytest.approx(0.1 * (1 / 3 + 1 / 4) / 2)
 
 

@@ -39,8 +39,8 @@ class Settings:
     """Decimal digits. With as many or more a number is as good as a float32."""
 
     # Fitted numbers.
-    most_constants: int = 3
-    """Fitted real numbers in a claim; none of the laws holds more than two."""
+    most_constants: int = 5
+    """Fitted real numbers in a claim: a damped wave has four, and a fifth beside a constant. Each must be determined."""
     least_determined: float = 2e-5
     """Relative standard deviation of a fitted number in data without noise: the accuracy that the docs promise."""
     least_determined_under_noise: float = 0.05
@@ -356,6 +356,29 @@ class Settings:
     """Share of the target left at the best scanned scale, above which no wave is there."""
     wave_phase: float = 1e-3
     """Radians from a quarter turn, within which a phase is taken for one."""
+    curved_columns: int = 3
+    """Inputs of which curves with two unknown numbers are tried, the most important first: 27 scans."""
+    rate_scan: tuple[float, float, int] = (0.3, 30.0, 9)
+    """Exponents over the range of an input that start a curve; neighbours are 1.8 apart, and the best is refined."""
+    turn_scan: tuple[float, float, float] = (1.0, 100.0, 1.0)
+    """Radians over the range of an input, up to sixteen turns: a wave half a radian beside another is still like it."""
+    turn_scan_of_two: tuple[float, float, float] = (1.0, 32.0, 1.0)
+    """The same where two inputs are multiplied, up to five turns: a thousand pairs of waves."""
+    strongest: int = 8
+    """Waves that one of two may be, those which the target holds most of; a wave between two scanned ones shows in
+    both."""
+    centres: int = 25
+    """Quantiles of an input at which peaks and steps are tried."""
+    width_scan: tuple[float, float, int] = (0.01, 3.0, 16)
+    """Widths of peaks and steps, in ranges of the input; wider ones are parabolas and lines."""
+    curve_rows: int = 96
+    """Rows that scan pairs of numbers; all rows refine them."""
+    curve_starts: int = 3
+    """Pairs that are refined."""
+    curve_apart: float = 0.2
+    """Share by which pairs must differ, so that not three neighbours are refined to the same curve."""
+    curve_steps: int = 60
+    """Values of the curve that a refinement may ask for."""
     turned_columns: int = 3
     """Inputs whose sine or cosine is tried below an inverse function, the most important first: six searches."""
     functional_proposals: int = 12

@@ -7,6 +7,7 @@ between the verdicts "exact" and "real coefficient".
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -128,6 +129,20 @@ def _power(value: Number, exponent: Fraction) -> Number:
     return value if value == 1 else float(value) ** float(exponent)
 
 
+def exponential(argument: Formula) -> Formula:
+    """exp(c + u) as a number times exp(u): in front, a number that is round shows, and there is one way to write it.
+
+    >>> exponential(WeightedSum(((0.0, ONE), (2.0, Input(0)))))
+    Applied(function=<Function.EXP: 'exp'>, argument=WeightedSum(terms=((2.0, Input(index=0)),)))
+    """
+    terms = argument.terms if isinstance(argument, WeightedSum) else ()
+    constant = sum(float(c) for c, term in terms if term == ONE)
+    if len(terms) < 2 or not abs(constant) < 700 or all(term != ONE for _, term in terms):  # e**710 is no float64
+        return Applied(Function.EXP, argument)
+    rest = total((c, term) for c, term in terms if term != ONE)
+    return total([(math.exp(constant) if constant else Fraction(1), Applied(Function.EXP, rest))])
+
+
 def real_constants(formula: Formula) -> list[float]:
     """The fitted real numbers of a formula, in the order a left-to-right walk meets them."""
     match formula:
@@ -170,7 +185,8 @@ def _replaced(formula: Formula, values: Iterator[Number]) -> Formula:
 def with_real_coefficients(formula: Formula) -> Formula:
     """The same formula with its coefficients as real numbers, so that they can be fitted.
 
-    Inside a product only the ratios of coefficients matter, so there one exact coefficient of each sum stays as it is.
+    Inside a product only the ratios of coefficients matter, so there one exact coefficient of each sum stays as it is;
+    likewise one in front of an exponential that has a constant in its argument, as `exp(c + u)` is `exp(c) * exp(u)`.
 
     >>> with_real_coefficients(WeightedSum(((Fraction(2), Input(0)),)))
     WeightedSum(terms=((2.0, Input(index=0)),))
@@ -179,23 +195,49 @@ def with_real_coefficients(formula: Formula) -> Formula:
         case Constant(value):
             return Constant(float(value))
         case WeightedSum(terms):
-            return WeightedSum(tuple((float(c), _with_real_ratios(t)) for c, t in terms))
+            return WeightedSum(tuple((_freed(c, t), _with_real_ratios(t)) for c, t in terms))
+        case PowerProduct(factors) if any(_all_real(factor) for factor, _ in factors):
+            return _with_real_ratios(formula)
         case _:
-            return WeightedSum(((1.0, _with_real_ratios(formula)),))
+            return WeightedSum(((_freed(Fraction(1), formula), _with_real_ratios(formula)),))
+
+
+def _freed(coefficient: Number, term: Formula) -> Number:
+    """A coefficient that may be fitted: real, unless the term holds a number that does the same."""
+    match term:
+        case Applied(Function.EXP, WeightedSum(terms)) if any(inner == ONE for _, inner in terms):
+            return coefficient
+        case _:
+            return float(coefficient)
+
+
+def _all_real(formula: Formula) -> bool:
+    """Is it a sum of fitted coefficients, whose size is one of the numbers that are fitted?"""
+    return isinstance(formula, WeightedSum) and all(isinstance(c, float) for c, _ in formula.terms)
 
 
 def _with_real_ratios(formula: Formula) -> Formula:
     match formula:
         case WeightedSum(terms):
             fixed = next((k for k, (c, _) in enumerate(terms) if isinstance(c, Fraction)), None)
-            freed = ((c if k == fixed else float(c), _with_real_ratios(t)) for k, (c, t) in enumerate(terms))
+            freed = ((c if k == fixed else _freed(c, t), _with_real_ratios(t)) for k, (c, t) in enumerate(terms))
             return WeightedSum(tuple(freed))
         case PowerProduct(factors):
             return PowerProduct(tuple((_with_real_ratios(f), e) for f, e in factors))
+        case Applied(Function.EXP, WeightedSum(terms)):  # exp(k log(c u)) is a factor times exp(k log(u))
+            return Applied(Function.EXP, WeightedSum(tuple((float(c), _with_real_power(t)) for c, t in terms)))
         case Applied(function, argument):  # no factor in front can take up one inside a function
             return Applied(function, with_real_coefficients(argument))
         case _:
             return formula
+
+
+def _with_real_power(term: Formula) -> Formula:
+    match term:
+        case Applied(Function.LOG, base):
+            return Applied(Function.LOG, _with_real_ratios(base))
+        case _:
+            return _with_real_ratios(term)
 
 
 def simplified(formula: Formula) -> Formula:

@@ -90,9 +90,3 @@ def inverse_of(function: Function, values: Values) -> Values:
     inverse = DEFINITIONS[function].inverse
     with np.errstate(all="ignore"):
         return np.full(len(values), np.nan) if inverse is None else np.asarray(inverse(values))
-
-
-def undone(function: Function, values: Values) -> Values | None:
-    """The same; None where some value has no such argument."""
-    found = inverse_of(function, values)
-    return found if np.all(np.isfinite(found)) else None

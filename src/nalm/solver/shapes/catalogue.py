@@ -15,7 +15,9 @@ from nalm.solver.shapes.composite import product_with_factors, sum_with_trees
 from nalm.solver.shapes.factored import product_of_sums, quotient_of_sums
 from nalm.solver.shapes.forms import monomial_times_form
 from nalm.solver.shapes.functions.around import around
+from nalm.solver.shapes.functions.curves import curves
 from nalm.solver.shapes.functions.inside import inside
+from nalm.solver.shapes.functions.of_curve import of_curve
 from nalm.solver.shapes.functions.product import product_with_functions
 from nalm.solver.shapes.functions.profile import beside_powers
 from nalm.solver.shapes.functions.sum import sum_with_functions
@@ -165,6 +167,14 @@ def _sum_with_functions(scope: Scope) -> Groups:
     return sum_with_functions(scope.problem, columns, scope.effort.functions) if scope.effort.functions else iter(())
 
 
+def _curves(scope: Scope) -> Groups:
+    return curves(scope.problem, scope.columns(scope.effort.function_columns), scope.effort.functions)
+
+
+def _of_curve(scope: Scope) -> Groups:
+    return of_curve(scope.problem, scope.columns(scope.effort.function_columns), scope.effort.functions)
+
+
 def _waves(scope: Scope) -> Groups:
     return waves(scope.problem, scope.columns(scope.effort.function_columns), scope.effort.functions)
 
@@ -210,6 +220,8 @@ SHAPES = (
     Shape("product with functions", Cost.DEEP, _product_with_functions, blurred_cost=Cost.DEEP),
     Shape("function beside powers", Cost.DEEP, _beside_powers, blurred_cost=Cost.DEEP),
     WAVES,
+    Shape("curve", Cost.DEEP, _curves, blurred_cost=Cost.DEEP),
+    Shape("function of a curve", Cost.DEEP, _of_curve, blurred_cost=Cost.DEEP),
     Shape("sum with functions", Cost.DEEP, _sum_with_functions, blurred_cost=Cost.DEEP),
     Shape("power laws with a function", Cost.DEEP, _power_laws_with_function, blurred_cost=Cost.DEEP),
     RATIONAL,

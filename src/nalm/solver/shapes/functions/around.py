@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import product as every
 
 import numpy as np
 
 from nalm.solver.data.problem import Problem
-from nalm.solver.formula.algebra import Applied, Formula, Input
-from nalm.solver.formula.calculus import Indices
-from nalm.solver.formula.functions import Function, inverse_of, slope_of, undone, value_of
+from nalm.solver.formula.algebra import Applied, Formula, Input, exponential
+from nalm.solver.formula.calculus import Array, Indices
+from nalm.solver.formula.functions import Function, inverse_of, slope_of, value_of
 from nalm.solver.settings import SETTINGS
 from nalm.solver.shapes.derived import derived
 from nalm.solver.shapes.shape import Groups
@@ -24,30 +25,36 @@ def around(problem: Problem, columns: Indices, chosen: Sequence[Function], arith
     """Formulas `f(u)` with an arithmetic u; for the exponential u may also hold logarithms, so that powers stand beside
     it, and for an inverse function u may hold the sine or cosine of one of the columns."""
     for function in chosen:
-        seen = sharp(problem, function) if problem.noisy else problem
-        target = undone(function, seen.y)
-        if target is None or np.ptp(target) == 0 or not np.allclose(value_of(function, target), seen.y, rtol=1e-9):
-            continue  # no argument on the main branch gives these values
+        seen, target = problem, inverse_of(function, problem.y)
+        if problem.noisy:
+            seen, target = sharp(problem, target, slope_of(function, target))
+        on_main_branch = np.isfinite(target).all() and np.allclose(value_of(function, target), seen.y, rtol=1e-9)
+        if not on_main_branch or np.ptp(target) == 0:
+            continue
         for below in _columns_below(seen, columns[: SETTINGS.turned_columns], function):
             found = derived(seen, below, target)
             if found is not None:
+                outside = exponential if function is Function.EXP else partial(Applied, function)
                 for group in arithmetic(found.problem):
-                    yield (Applied(function, formula) for formula in found.back(group))
+                    yield map(outside, found.back(group))
 
 
-def sharp(problem: Problem, function: Function) -> Problem:
-    """The rows whose noise is least enlarged when the function is undone, in the noise of the argument.
+def sharp(problem: Problem, target: Array, slope: Array) -> tuple[Problem, Array]:
+    """The rows whose noise is least enlarged when the target is undone, in the noise of the argument, and theirs.
 
-    Those at which the noise takes the target out of the function's range are none of them.
+    Rows at which the noise takes the target out of the function's range are none of them.
+
+    Args:
+        target: the argument at every row.
+        slope: the derivative of y by the argument there.
     """
-    target = inverse_of(function, problem.y)
-    blurs = (problem.additive + problem.noise * np.abs(problem.y)) / np.abs(slope_of(function, target))
+    blurs = (problem.additive + problem.noise * np.abs(problem.y)) / np.abs(slope)
     blurs = np.where(np.isfinite(target) & np.isfinite(blurs), blurs, np.inf)
     kept = np.sort(np.argsort(blurs, kind="stable")[: max(1, problem.rows // 2)])
     kept = kept[np.isfinite(blurs[kept])]
     if len(kept) < max(1, problem.rows // 4):
-        return problem
-    return replace(problem.of_rows(kept), noise=0.0, additive=float(np.median(blurs[kept])))
+        return problem, target
+    return replace(problem.of_rows(kept), noise=0.0, additive=float(np.median(blurs[kept]))), target[kept]
 
 
 def _columns_below(problem: Problem, turned: Indices, function: Function) -> Iterator[list[Formula]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import product as every
 
 import numpy as np
 
@@ -11,23 +12,30 @@ from nalm.solver.formula.algebra import ONE, Applied, Formula, Input, WeightedSu
 from nalm.solver.formula.calculus import Array, Indices, evaluate
 from nalm.solver.formula.functions import Function
 from nalm.solver.settings import SETTINGS
+from nalm.solver.shapes.functions.line import fitted_beside, lines_of
 from nalm.solver.shapes.shape import Groups
 
 
-def waves(problem: Problem, columns: Indices, chosen: Sequence[Function]) -> Groups:
-    """Formulas `c + sum(w_i * x_i) + a * x_j ** e * f(k x_i + p)`: sine with a phase, exponential, tanh."""
-    for i in (int(c) for c in columns):
-        yield _waves_of(problem, i, chosen)
+def waves(problem: Problem, columns: Indices, chosen: Sequence[Function], multiplied: bool = True) -> Groups:
+    """Formulas `c + sum(w_i * x_i) + a * f(k x_i + p)`: sine with a phase, exponential, tanh; if `multiplied`, also
+    times one of the columns or its inverse."""
+    lines = lines_of(problem)
+    for i, line in every((int(c) for c in columns), lines):
+        yield _waves_of(problem, line, i, chosen, multiplied)
 
 
-def _waves_of(problem: Problem, column: int, chosen: Sequence[Function]) -> Iterator[Formula]:
+def _waves_of(
+    problem: Problem, line: Array, column: int, chosen: Sequence[Function], multiplied: bool
+) -> Iterator[Formula]:
     x = problem.X[:, column]
     reach, distinct = float(np.ptp(x)), len(np.unique(x))
     if reach == 0 or distinct < SETTINGS.wave_points or problem.rows < problem.columns + SETTINGS.spare_rows:
         return
-    base = np.column_stack([np.ones(problem.rows), problem.X])
     factors: list[tuple[Formula, Array]] = [(ONE, np.ones(problem.rows))]
-    factors += [(Input(j), problem.X[:, j]) for j in range(problem.columns)]
+    if multiplied:
+        factors += [(Input(j), problem.X[:, j]) for j in range(problem.columns)]
+        apart = [j for j in range(problem.columns) if np.all(problem.X[:, j] != 0)]
+        factors += [(product([(Input(j), -1)]), 1 / problem.X[:, j]) for j in apart]
     most = min(np.pi * distinct / 2, SETTINGS.wave_scales)  # two points for each half wave
     sizes = np.geomspace(*SETTINGS.growth_scan)
     grids = {
@@ -36,21 +44,21 @@ def _waves_of(problem: Problem, column: int, chosen: Sequence[Function]) -> Iter
         Function.TANH: sizes / reach,
     }
     for function in (f for f in grids if f in chosen):
-        scan = _Scan(base, x, problem.y, function, grids[function])
+        scan = _Scan(line, x, problem.y, function, grids[function])
         for factor, values in factors:
             scale = scan.best(values)
             if scale is not None and function is Function.SIN:
-                yield from _sine(problem, base, factor, values, column, scale)
+                yield from _sine(problem, line, factor, values, column, scale)
             elif scale is not None:
-                yield from _other(problem, base, factor, values, column, scale, function)
+                yield from _other(problem, line, factor, values, column, scale, function)
 
 
 class _Scan:
-    """What a wave of each scale, times a factor, leaves of the target, beside a base that is projected out once."""
+    """What a wave of each scale, times a factor, leaves of the target, beside a line that is projected out once."""
 
-    def __init__(self, base: Array, x: Array, y: Array, function: Function, grid: Array) -> None:
+    def __init__(self, line: Array, x: Array, y: Array, function: Function, grid: Array) -> None:
         self.rows = slice(0, SETTINGS.telling_rows)
-        self.basis = np.linalg.qr(base[self.rows])[0]
+        self.basis = np.linalg.qr(line[self.rows])[0]
         self.x, self.function, self.grid = x[self.rows, None], function, grid
         self.coarse = self._waves(grid)  # the same for every factor
         rest = y[self.rows] - self.basis @ (self.basis.T @ y[self.rows])
@@ -95,45 +103,36 @@ class _Scan:
 
 
 def _sine(
-    problem: Problem, base: Array, factor: Formula, values: Array, column: int, scale: float
+    problem: Problem, line: Array, factor: Formula, values: Array, column: int, scale: float
 ) -> Iterator[Formula]:
-    x = problem.X[:, column]
-    design = np.column_stack([values * np.sin(scale * x), values * np.cos(scale * x), base])
-    fitted = np.linalg.lstsq(design, problem.y, rcond=None)[0]
-    size, phase = float(np.hypot(fitted[0], fitted[1])), float(np.arctan2(fitted[1], fitted[0]))
+    angle = scale * problem.X[:, column]
+    if found := fitted_beside(line, [values * np.sin(angle), values * np.cos(angle)], problem.y):
+        for size, wave in turned(Input(column), scale, found.weights, problem.blur):
+            yield from found.formulas([(size, product([(factor, 1), (wave, 1)]))])
+
+
+def turned(
+    argument: Formula, scale: float, weights: Sequence[float] | Array, blur: float
+) -> Iterator[tuple[float, Formula]]:
+    """`w * sin(scale * u) + v * cos(scale * u)`, for the weights (w, v), as one wave and its size: without a phase, if
+    it may have none for all that data with this relative error tell, and with one."""
+    sine, cosine = weights
+    size, phase = float(np.hypot(sine, cosine)), float(np.arctan2(cosine, sine))
     if size == 0:
         return
-    inner = WeightedSum(((scale, Input(column)),))
-    kept = _kept(base, np.asarray(fitted[2:], np.float64), problem.y)
+    inner = total([(scale, argument)])
     quarter = round(phase / (np.pi / 2))
-    if abs(phase - quarter * np.pi / 2) < SETTINGS.wave_phase:
-        wave = Applied(Function.COS if quarter % 2 else Function.SIN, inner)
+    if abs(phase - quarter * np.pi / 2) < SETTINGS.wave_phase + blur:
         sign = -1.0 if quarter in (-1, 2, -2) else 1.0
-        yield total([(sign * size, product([(factor, 1), (wave, 1)])), *kept])
-    shifted = WeightedSum(((scale, Input(column)), (phase, ONE)))
-    yield total([(size, product([(factor, 1), (Applied(Function.SIN, shifted), 1)])), *kept])
+        yield sign * size, Applied(Function.COS if quarter % 2 else Function.SIN, inner)
+    yield size, Applied(Function.SIN, total([(1.0, inner), (phase, ONE)]))
 
 
 def _other(
-    problem: Problem, base: Array, factor: Formula, values: Array, column: int, scale: float, function: Function
+    problem: Problem, line: Array, factor: Formula, values: Array, column: int, scale: float, function: Function
 ) -> Iterator[Formula]:
     wave = Applied(function, WeightedSum(((scale, Input(column)),)))
     with np.errstate(all="ignore"):
-        design = np.column_stack([values * evaluate(wave, problem.X), base])
-    if not np.isfinite(design).all():
-        return
-    fitted = np.linalg.lstsq(design, problem.y, rcond=None)[0]
-    yield total(
-        [
-            (float(fitted[0]), product([(factor, 1), (wave, 1)])),
-            *_kept(base, np.asarray(fitted[1:], np.float64), problem.y),
-        ]
-    )
-
-
-def _kept(base: Array, weights: Array, y: Array) -> list[tuple[float, Formula]]:
-    """The terms of the base that matter: the constant and the inputs."""
-    height = float(np.max(np.abs(y)))
-    share = np.abs(weights) * np.max(np.abs(base), axis=0) / height
-    terms: list[Formula] = [ONE, *(Input(i) for i in range(base.shape[1] - 1))]
-    return [(float(w), t) for w, t, s in zip(weights, terms, share, strict=True) if s > SETTINGS.close]
+        found = fitted_beside(line, [values * evaluate(wave, problem.X)], problem.y)
+    if found:
+        yield from found.formulas([(found.weights[0], product([(factor, 1), (wave, 1)]))])

@@ -1,0 +1,294 @@
+"""Curves with two unknown numbers inside, `exp(-a x) * sin(b x + p)`: a scan over pairs of them, the rest is linear."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations, permutations
+from itertools import product as every
+from typing import TypeAlias
+
+import numpy as np
+
+from nalm.solver.data.problem import Problem
+from nalm.solver.formula.algebra import ONE, Applied, Formula, Input, WeightedSum, inputs, product, total
+from nalm.solver.formula.calculus import Array, Indices, evaluate
+from nalm.solver.formula.functions import Function
+from nalm.solver.settings import SETTINGS
+from nalm.solver.shapes.functions.line import Beside, fitted_beside, lines_of
+from nalm.solver.shapes.functions.wave import turned
+from nalm.solver.shapes.shape import Groups
+
+
+@dataclass(frozen=True)
+class _Curves:
+    """Curves that differ in two numbers a and b, beside a line.
+
+    Attributes:
+        needs: the functions they are written with.
+        pairs: `(pairs, 2)`, the numbers to start from.
+        parts: `(pairs, rows)` each, up to a factor: what the curves of all pairs are sums of.
+        written: the curve of one pair as formulas, in one or several ways; given is how terms are fitted beside a line.
+    """
+
+    needs: tuple[Function, ...]
+    pairs: Array
+    parts: Callable[[Array, Array, Array], list[Array]]
+    written: Callable[[float, float, Fit], Iterator[Formula]]
+
+
+Fit: TypeAlias = Callable[[list[Formula]], Beside | None]
+
+
+def curves(problem: Problem, columns: Indices, chosen: Sequence[Function]) -> Groups:
+    """Formulas `c + sum(w_i * x_i) + curve`: damped waves, products and sums of two waves, sums of two exponentials or
+    powers, peaks and steps."""
+    if problem.rows < problem.columns + SETTINGS.spare_rows:
+        return
+    lines = lines_of(problem)
+    for family in _families(problem, [int(i) for i in columns[: SETTINGS.curved_columns]]):
+        if set(family.needs) <= set(chosen):
+            yield from (_proposed(problem, line, family) for line in lines)
+
+
+def _proposed(problem: Problem, line: Array, family: _Curves) -> Iterator[Formula]:
+    from scipy.optimize import least_squares
+
+    def fit(terms: list[Formula]) -> Beside | None:
+        with np.errstate(all="ignore"):
+            return fitted_beside(line, [evaluate(term, problem.X) for term in terms], problem.y)
+
+    left = _Left(problem, line, family)
+    for start in left.starts():
+        found = least_squares(left.at, np.ones(2), args=(start,), method="lm", max_nfev=SETTINGS.curve_steps)
+        a, b = (float(v) for v in found.x * start)
+        if abs(b) > np.min(np.abs(family.pairs[:, 1])) / 2:  # a wave that hardly turns is a line, written oddly
+            yield from family.written(a, b, fit)
+
+
+class _Left:
+    """What a curve leaves of the target beside the line, which is projected out."""
+
+    def __init__(self, problem: Problem, line: Array, family: _Curves) -> None:
+        self.X, self.family = problem.X, family
+        self.basis = np.linalg.qr(line)[0]
+        self.rest = _unit(problem.y - self.basis @ (self.basis.T @ problem.y))
+
+    def starts(self) -> Iterator[Array]:
+        """The pairs that leave least, none of them beside another; none if no such curve is there."""
+        few = slice(0, SETTINGS.curve_rows)
+        basis = np.linalg.qr(self.basis[few])[0]
+        rest = _unit(self.rest[few] - basis @ (basis.T @ self.rest[few]))
+        left = np.nan_to_num(np.linalg.norm(self._left(self.family.pairs, self.X[few], basis, rest), axis=1), nan=1.0)
+        taken: list[Array] = []
+        for k in np.argsort(left, kind="stable"):
+            pair = self.family.pairs[k]
+            if len(taken) == SETTINGS.curve_starts or not left[k] < SETTINGS.wave_close:
+                return
+            if all(np.max(np.abs(pair / other - 1)) > SETTINGS.curve_apart for other in taken):
+                taken.append(pair)
+                yield pair
+
+    def at(self, share: Array, start: Array) -> Array:
+        """At every row, for the numbers `share * start`."""
+        left = self._left((share * start)[None], self.X, self.basis, self.rest)[0]
+        return np.asarray(np.nan_to_num(left, nan=1.0))
+
+    def _left(self, pairs: Array, X: Array, basis: Array, rest: Array) -> Array:
+        """For each pair, `(pairs, rows)`."""
+        left, directions = np.repeat(rest[None], len(pairs), axis=0), list[Array]()
+        with np.errstate(all="ignore"):
+            for part in self.family.parts(pairs[:, :1], pairs[:, 1:], X):
+                fresh = part - (part @ basis) @ basis.T
+                for other in directions:
+                    fresh = fresh - other * np.sum(other * fresh, axis=1, keepdims=True)
+                directions.append(fresh / np.linalg.norm(fresh, axis=1, keepdims=True))
+                left = left - directions[-1] * np.sum(left * directions[-1], axis=1, keepdims=True)
+        return left
+
+
+def _unit(vector: Array) -> Array:
+    return np.asarray(vector / (float(np.linalg.norm(vector)) or 1.0))
+
+
+def _families(problem: Problem, columns: list[int]) -> Iterator[_Curves]:
+    """All of one input first, then those of two."""
+    positive = [i for i in columns if np.all(problem.X[:, i] > 0)]
+    logs: dict[int, Formula] = {i: Applied(Function.LOG, Input(i)) for i in positive}
+    for i in columns:
+        yield _damped(problem, Input(i), Input(i))
+        yield _peak(problem, i)
+        yield _step(problem, i)
+        yield _two_exponentials(problem, Input(i))
+        yield _two_waves(problem, Input(i))
+        yield _damped(problem, product([(Input(i), 2)]), Input(i))
+        if i in logs:
+            yield _two_exponentials(problem, logs[i])
+            yield _damped(problem, logs[i], Input(i))
+    for i, j in permutations(columns, 2):
+        yield _damped(problem, Input(i), Input(j))
+        yield _damped(problem, product([(Input(i), 2)]), Input(j))
+    for i, j in combinations(columns, 2):
+        yield _waves_multiplied(problem, Input(i), Input(j))
+
+
+def _exponential(argument: Formula, rate: float) -> Formula:
+    return Applied(Function.EXP, WeightedSum(((rate, argument),)))
+
+
+def _growth(rates: Array, values: Array) -> Array:
+    """exp(rate * value) as shares of its largest value, so that nothing overflows."""
+    argument = rates * values
+    return np.asarray(np.exp(argument - np.max(argument, axis=1, keepdims=True)))
+
+
+def _rates(problem: Problem, argument: Formula) -> Array:
+    """Rates at which an exponential goes from nearly a line to a jump, of both signs."""
+    sizes = np.geomspace(*SETTINGS.rate_scan) / (float(np.ptp(evaluate(argument, problem.X))) or 1.0)
+    return np.concatenate([-sizes[::-1], sizes])
+
+
+def _turns(problem: Problem, argument: Formula, scan: tuple[float, float, float] = SETTINGS.turn_scan) -> Array:
+    """Radians for a unit of the argument."""
+    return np.arange(*scan) / (float(np.ptp(evaluate(argument, problem.X))) or 1.0)
+
+
+def _both(first: Array, second: Array) -> Array:
+    return np.array(list(every(first, second)))
+
+
+def _sines(argument: Formula, scale: float) -> list[Formula]:
+    """The sine and the cosine of a scaled argument."""
+    angle = total([(scale, argument)])
+    return [Applied(Function.SIN, angle), Applied(Function.COS, angle)]
+
+
+def _damped(problem: Problem, grown: Formula, waved: Formula) -> _Curves:
+    """exp(a u) * sin(b v + p)."""
+
+    def parts(a: Array, b: Array, X: Array) -> list[Array]:
+        envelope, angle = _growth(a, evaluate(grown, X)), b * evaluate(waved, X)
+        return [envelope * np.sin(angle), envelope * np.cos(angle)]
+
+    def written(a: float, b: float, fit: Fit) -> Iterator[Formula]:
+        envelope = _exponential(grown, a)
+        if found := fit([product([(envelope, 1), (wave, 1)]) for wave in _sines(waved, b)]):
+            for size, wave in turned(waved, b, found.weights, problem.blur):
+                yield from found.formulas([(size, product([(envelope, 1), (wave, 1)]))])
+
+    own = inputs(grown) == inputs(waved)
+    turns = _turns(problem, waved, SETTINGS.turn_scan if own else SETTINGS.turn_scan_of_two)
+    pairs = _both(_rates(problem, grown), turns)
+    return _Curves((Function.EXP, Function.SIN, Function.COS), pairs, parts, written)
+
+
+def _two_exponentials(problem: Problem, argument: Formula) -> _Curves:
+    """exp(a u) and exp(b u): two decays, or two powers if u is a logarithm."""
+
+    def parts(a: Array, b: Array, X: Array) -> list[Array]:
+        return [_growth(rate, evaluate(argument, X)) for rate in (a, b)]
+
+    def written(a: float, b: float, fit: Fit) -> Iterator[Formula]:
+        terms = [_exponential(argument, rate) for rate in (a, b)]
+        if found := fit(terms):
+            yield from found.formulas(zip(found.weights, terms, strict=True))
+
+    pairs = np.array(list(combinations(_rates(problem, argument), 2)))
+    return _Curves((Function.EXP,), pairs, parts, written)
+
+
+def _two_waves(problem: Problem, argument: Formula) -> _Curves:
+    """sin(a u + p) and sin(b u + q)."""
+
+    def parts(a: Array, b: Array, X: Array) -> list[Array]:
+        angles = (a * evaluate(argument, X), b * evaluate(argument, X))
+        return [f(angle) for angle in angles for f in (np.sin, np.cos)]
+
+    def written(a: float, b: float, fit: Fit) -> Iterator[Formula]:
+        if found := fit([*_sines(argument, a), *_sines(argument, b)]):
+            one, other = (
+                turned(argument, a, found.weights[:2], problem.blur),
+                turned(argument, b, found.weights[2:], problem.blur),
+            )
+            for both in every(one, other):
+                yield from found.formulas(both)
+
+    turns = _turns(problem, argument)
+    pairs = np.array([(a, b) for a, b in every(_strongest(problem, argument, turns), turns) if a != b])
+    return _Curves((Function.SIN, Function.COS), pairs, parts, written)
+
+
+def _strongest(problem: Problem, argument: Formula, turns: Array) -> Array:
+    """The turns whose waves, each alone, the target holds most of."""
+    u, y = evaluate(argument, problem.X)[:, None], problem.y - np.mean(problem.y)
+    power = np.abs(y @ np.exp(1j * u * turns))
+    return turns[np.argsort(-power, kind="stable")[: SETTINGS.strongest]]
+
+
+def _waves_multiplied(problem: Problem, one: Formula, other: Formula) -> _Curves:
+    """sin(a u + p) * sin(b v + q), or a wave that travels: sin(a u + b v + p)."""
+
+    def parts(a: Array, b: Array, X: Array) -> list[Array]:
+        u, v = a * evaluate(one, X), b * evaluate(other, X)
+        return [f(u) * g(v) for f, g in every((np.sin, np.cos), repeat=2)]
+
+    def written(a: float, b: float, fit: Fit) -> Iterator[Formula]:
+        found = fit([product([(f, 1), (g, 1)]) for f, g in every(_sines(one, a), _sines(other, b))])
+        if not found:
+            return
+        (ss, sc), (cs, cc) = weights = np.reshape(found.weights, (2, 2))
+        left, sizes, right = np.linalg.svd(weights)
+        if sizes[1] < problem.reach(SETTINGS.close) * sizes[0]:
+            first, second = turned(one, a, left[:, 0], problem.blur), turned(other, b, right[0], problem.blur)
+            for (s, wave), (t, beside) in every(first, second):
+                yield from found.formulas([(s * t * float(sizes[0]), product([(wave, 1), (beside, 1)]))])
+        for sign in (1, -1):  # sin(u + v) = sin(u)cos(v) + cos(u)sin(v), cos(u + v) = cos(u)cos(v) - sin(u)sin(v)
+            sine, cosine = (sc + sign * cs) / 2, (cc - sign * ss) / 2
+            if np.hypot(sine, cosine) > np.linalg.norm(weights) / 2:
+                angle = total([(a, one), (sign * b, other)])
+                for travelling in turned(angle, 1.0, (sine, cosine), problem.blur):
+                    yield from found.formulas([travelling])
+
+    scan = SETTINGS.turn_scan_of_two
+    pairs = _both(_turns(problem, one, scan), _turns(problem, other, scan))
+    return _Curves((Function.SIN, Function.COS), pairs, parts, written)
+
+
+def _centres_and_widths(problem: Problem, column: int) -> Array:
+    """Centres within the data, and widths from a small part of their range to several times that."""
+    x = problem.X[:, column]
+    centres = np.quantile(x, (np.arange(SETTINGS.centres) + 0.5) / SETTINGS.centres)
+    return _both(centres, np.geomspace(*SETTINGS.width_scan) * float(np.ptp(x)))
+
+
+def _peak(problem: Problem, column: int) -> _Curves:
+    """exp(-((x - a) / b) ** 2)."""
+
+    def parts(a: Array, b: Array, X: Array) -> list[Array]:
+        return [np.exp(-(((X[:, column] - a) / b) ** 2))]
+
+    def written(a: float, b: float, fit: Fit) -> Iterator[Formula]:
+        away = WeightedSum(((Fraction(1), Input(column)), (-a, ONE)))
+        term = _exponential(product([(away, 2)]), -1 / b**2)
+        if found := fit([term]):
+            yield from found.formulas([(found.weights[0], term)])
+
+    return _Curves((Function.EXP,), _centres_and_widths(problem, column), parts, written)
+
+
+def _step(problem: Problem, column: int) -> _Curves:
+    """1 / (1 + exp(-(x - a) / b)), the logistic curve; with another constant beside it, tanh((x - a) / (2 b))."""
+
+    def parts(a: Array, b: Array, X: Array) -> list[Array]:
+        return [np.tanh((X[:, column] - a) / (2 * b))]
+
+    def written(a: float, b: float, fit: Fit) -> Iterator[Formula]:
+        falling = Applied(Function.EXP, WeightedSum(((-1 / b, Input(column)), (a / b, ONE))))
+        logistic = product([(total([(Fraction(1), ONE), (Fraction(1), falling)]), -1)])
+        odd = Applied(Function.TANH, WeightedSum(((0.5 / b, Input(column)), (-0.5 * a / b, ONE))))
+        for term in (odd, logistic):
+            if found := fit([term]):
+                yield from found.formulas([(found.weights[0], term)])
+
+    return _Curves((Function.EXP, Function.TANH), _centres_and_widths(problem, column), parts, written)

@@ -1,0 +1,57 @@
+"""Terms fitted beside a line: a constant and every input, of which only what matters is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from nalm.solver.data.problem import Problem
+from nalm.solver.formula.algebra import ONE, Formula, Input, total
+from nalm.solver.formula.calculus import Array
+from nalm.solver.settings import SETTINGS
+
+
+def lines_of(problem: Problem) -> list[Array]:
+    """A constant and the inputs, `(rows, 1 + columns)`; under noise first the constant alone.
+
+    There, a line that is not in the law takes up a part of a curve that is.
+    """
+    line = np.column_stack([np.ones(problem.rows), problem.X])
+    return [line[:, :1], line] if problem.noisy else [line]
+
+
+@dataclass(frozen=True)
+class Beside:
+    """The weights of terms beside a line, and what is kept of the line."""
+
+    weights: tuple[float, ...]
+    line: tuple[tuple[float, Formula], ...]
+
+    def formulas(self, terms: Iterable[tuple[float, Formula]]) -> Iterator[Formula]:
+        """Weighted terms and the line, and the terms alone: a line may seem to matter while their numbers are rough."""
+        listed = list(terms)
+        yield total([*listed, *self.line])
+        if self.line:
+            yield total(listed)
+
+
+def fitted_beside(line: Array, values: Sequence[Array], y: Array) -> Beside | None:
+    """Terms with `values` at every row, and a line; None without finite values, or if large terms cancel each other."""
+    design = np.column_stack([*values, line])
+    if not np.isfinite(design).all():
+        return None
+    weights = np.asarray(np.linalg.lstsq(design, y, rcond=None)[0], np.float64)
+    shares = np.max(np.abs(weights * design), axis=0) / np.max(np.abs(y))
+    if np.max(shares) > SETTINGS.largest_weight:
+        return None
+    length = np.linalg.norm(design, axis=0)
+    unit = design / np.where(length > 0, length, 1.0)
+    left = float(np.sum((y - design @ weights) ** 2)) / max(len(y) - len(weights), 1)
+    spread = np.sqrt(left * np.maximum(np.diag(np.linalg.pinv(unit.T @ unit, hermitian=True)), 0))
+    matters = (shares > SETTINGS.close) & (np.abs(weights) * length > SETTINGS.significant * spread)
+    count = len(values)
+    names: list[Formula] = [ONE, *(Input(i) for i in range(line.shape[1] - 1))]
+    kept = zip(weights[count:], names, matters[count:], strict=True)
+    return Beside(tuple(map(float, weights[:count])), tuple((float(w), t) for w, t, m in kept if m))
