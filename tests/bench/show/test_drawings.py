@@ -97,6 +97,7 @@ def test_confusions_are_shares_of_each_row(labels: int, panels: tuple[int, int])
     shares = np.asarray(axes[-1].get_images()[0].get_array())
     assert (shares[3, 3], shares[3, 5], shares.sum()) == (0.75, 0.25, 1.0)
     assert axes[-1].get_images()[0].get_clim() == (0, 1)
+    assert axes[-1].get_xticks().tolist() == axes[-1].get_yticks().tolist() == list(range(10))
 
 
 def test_views_are_named_by_what_was_shown_and_read() -> None:
