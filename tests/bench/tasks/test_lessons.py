@@ -70,9 +70,13 @@ def test_errors_of_the_identity_by_place() -> None:
 
 def test_sums_of_five_crowd_around_their_mean() -> None:
     u = (torch.arange(10_000) + 0.5) / 10_000
-    x = SumsOfFive(5, 10).quantile(u.unsqueeze(0), SumsOfFive(5, 10).numbers(1).float())
+    numbers = SumsOfFive(5, 10).numbers(1).float()
+    x = SumsOfFive.quantile(u.unsqueeze(0), numbers)
     assert x.mean().item() == pytest.approx(37.5, abs=0.01)
     assert x.std().item() == pytest.approx(5 * math.sqrt(5 / 12), rel=0.01)
+    low, high = SumsOfFive.quantile(torch.tensor([[0.0, 1.0]]), numbers).flatten().tolist()
+    assert high - 37.5 == pytest.approx(37.5 - low, rel=1e-3)  # the ends are finite: nothing is drawn at infinity
+    assert 4 < (high - 37.5) / (5 * math.sqrt(5 / 12)) < 5
 
 
 def test_smooth_loss() -> None:
