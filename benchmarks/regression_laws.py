@@ -17,7 +17,7 @@ Array = NDArray[np.float64]
 
 FUNCTIONS: dict[str, object] = {
     "pi": math.pi, "sqrt": np.sqrt, "exp": np.exp, "log": np.log, "sin": np.sin, "cos": np.cos, "tan": np.tan,
-    "tanh": np.tanh, "asin": np.arcsin, "acos": np.arccos, "abs": np.abs,
+    "tanh": np.tanh, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "abs": np.abs,
     "harmonic": lambda n: special.digamma(n + 1) + np.euler_gamma,
 }  # fmt: skip
 """What an expression may name besides its inputs."""

@@ -119,6 +119,7 @@ CURVES: dict[str, tuple[int, tuple[float, float], Truth]] = {
     "Weibull": (1, (0.1, 10), lambda t: 4 * np.exp(-((t / 3) ** 1.6))),
     "Hill": (1, (0.1, 10), lambda c: 4 * c**2.7 / (2.2**2.7 + c**2.7)),
     "power and offset": (1, (0.1, 10), lambda x: 2 + 3 * x**1.7),
+    "shifted power": (1, (1, 9), lambda x: 3 - 2.5 * (x + 2.3) ** -1.7),
     "logarithm of a growth": (1, (-5, 5), lambda x: np.log(2 + np.exp(1.3 * x))),
     "root of a decay": (1, (0, 5), lambda t: np.sqrt(2 + 3 * np.exp(-1.3 * t))),
     "chirp": (1, (0, 6), lambda t: np.sin(0.7 * t**2 + 0.3)),

@@ -40,7 +40,7 @@ class Settings:
 
     # Fitted numbers.
     most_constants: int = 5
-    """Fitted real numbers in a claim: a damped wave has four, and a fifth beside a constant. Each must be determined."""
+    """Fitted real numbers in a claim: a damped wave has four, with an offset five. Each must be determined."""
     least_determined: float = 2e-5
     """Relative standard deviation of a fitted number in data without noise: the accuracy that the docs promise."""
     least_determined_under_noise: float = 0.05
@@ -72,6 +72,9 @@ class Settings:
     """The same for exponents of or within sums, where only whole ones and roots are known in laws."""
     hopeless: float = 1e3
     """Limits of float32. After one Gauss-Newton step an error this many times the limit does not come down."""
+    beyond_repair: float = 10.0
+    """Limits. Numbers that have been fitted leave the smallest root mean square there is; when it is this many times
+    what a single row may be off, the same numbers made exact do not do better. Ten, as three steps may not be all."""
     shortest_reach: float = 0.5
     """Standard deviations by which a constant that is written with fewer digits may differ from the fitted one."""
 
@@ -371,6 +374,10 @@ class Settings:
     """Quantiles of an input at which peaks and steps are tried."""
     width_scan: tuple[float, float, int] = (0.01, 3.0, 16)
     """Widths of peaks and steps, in ranges of the input; wider ones are parabolas and lines."""
+    shift_scan: tuple[float, float, int] = (0.02, 10.0, 12)
+    """Distances of the pole of a shifted power from the data, in ranges of the input; further away it is a parabola."""
+    shifted_exponents: tuple[float, ...] = (0.3, 0.7, 1.4, 2.2, 3.3, 5.0)
+    """Exponents that start a shifted power, of both signs; the best is refined."""
     curve_rows: int = 96
     """Rows that scan pairs of numbers; all rows refine them."""
     curve_starts: int = 3

@@ -120,6 +120,7 @@ def _families(problem: Problem, columns: list[int]) -> Iterator[_Curves]:
         yield _damped(problem, Input(i), Input(i))
         yield _peak(problem, i)
         yield _step(problem, i)
+        yield _shifted_power(problem, i)
         yield _two_exponentials(problem, Input(i))
         yield _two_waves(problem, Input(i))
         yield _damped(problem, product([(Input(i), 2)]), Input(i))
@@ -260,6 +261,24 @@ def _centres_and_widths(problem: Problem, column: int) -> Array:
     x = problem.X[:, column]
     centres = np.quantile(x, (np.arange(SETTINGS.centres) + 0.5) / SETTINGS.centres)
     return _both(centres, np.geomspace(*SETTINGS.width_scan) * float(np.ptp(x)))
+
+
+def _shifted_power(problem: Problem, column: int) -> _Curves:
+    """(x + a) ** b, with a base that is positive at every row."""
+    x = problem.X[:, column]
+
+    def parts(a: Array, b: Array, X: Array) -> list[Array]:
+        return [_growth(b, np.log(X[:, column] + a))]
+
+    def written(a: float, b: float, fit: Fit) -> Iterator[Formula]:
+        term = _exponential(Applied(Function.LOG, WeightedSum(((Fraction(1), Input(column)), (a, ONE)))), b)
+        if found := fit([term]):
+            yield from found.formulas([(found.weights[0], term)])
+
+    shifts = np.geomspace(*SETTINGS.shift_scan) * float(np.ptp(x)) - float(np.min(x))
+    exponents = np.array(SETTINGS.shifted_exponents)
+    pairs = _both(shifts, np.concatenate([-exponents, exponents]))
+    return _Curves((Function.EXP, Function.LOG), pairs, parts, written)
 
 
 def _peak(problem: Problem, column: int) -> _Curves:
