@@ -37,7 +37,7 @@ def once_for_table(most: int) -> Callable[[Callable[Concatenate[Array, P], R]], 
     def wrap(function: Callable[Concatenate[Array, P], R]) -> Callable[Concatenate[Array, P], R]:
         kept: OrderedDict[Any, tuple[Array, R]] = OrderedDict()
 
-        def call(X: Array, *args: P.args, **kwargs: P.kwargs) -> R:
+        def call(X: Array, /, *args: P.args, **kwargs: P.kwargs) -> R:
             key = (id(X), args, tuple(kwargs.items()))
             found = kept.pop(key, None)
             if found is None:

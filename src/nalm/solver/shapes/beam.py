@@ -64,7 +64,8 @@ class Beam:
         """What all columns together leave of the target, below which no sum of some of them comes; 0 if too many."""
         if len(self.b) <= self.A.shape[1]:
             return 0.0
-        return float(abs(np.linalg.qr(np.column_stack([self.A, self.b]), mode="r")[-1, -1]))
+        triangle = np.asarray(np.linalg.qr(np.column_stack([self.A, self.b]), mode="r"))
+        return float(abs(triangle[-1, -1]))
 
     def lengthened(self, size: int, width: int) -> tuple[Supports, Array]:
         """The best supports with `size` columns and their relative errors, best first."""

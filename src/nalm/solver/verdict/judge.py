@@ -37,6 +37,8 @@ def judge(problem: Problem, formula: Formula, shape: str) -> Verdict:
     if error > SETTINGS.hopeless * problem.limit * SETTINGS.rounding / problem.rounding:
         return Verdict(_measured(problem, refined, shape, spread, error), Status.NONE)
     refined, spread = refine(problem, refined, rounds=2)
+    if not _typical_error(problem, refined) <= SETTINGS.beyond_repair * problem.limit:
+        return unclaimed(problem, refined, shape, spread)
     together = usual_together(problem, refined) if problem.noisy else None
     for exact in chain([together] if together else [], with_exact_constants(refined, spread, bool(problem.blur))):
         if not real_constants(exact) and _as_good(problem, exact, refined) and _exact(problem, exact):
@@ -50,6 +52,11 @@ def judge(problem: Problem, formula: Formula, shape: str) -> Verdict:
         return unclaimed(problem, refined, shape, spread)
     # Numbers that turn out to be pure ones carry no unit: then the formula is no law, however well it fits.
     return claim if problem.balances(claim.candidate.formula) else unclaimed(problem, refined, shape, spread)
+
+
+def _typical_error(problem: Problem, formula: Formula) -> float:
+    """Root mean square of the errors: the least that numbers of this formula can leave, once they have been refined."""
+    return float(np.sqrt(np.mean(problem.errors(formula) ** 2)))
 
 
 def _affordable(problem: Problem, formula: Formula) -> bool:
