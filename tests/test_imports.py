@@ -186,13 +186,14 @@ LADDERS = {
     ],
     "nalm.training.rule": [
         "correlation curvature looks settings state watch",
-        "batch graph progress ruled",
+        "batch graph progress refusals ruled",
         "feedback route rows",
         "parity regression",
         "joint mode",
         "at_output between factors",
         "base report stack",
         "gated",
+        "placing",
         "optimiser",
     ],
     "nalm.units": [

@@ -20,10 +20,11 @@ from nalm.training.rule.regression import Regression, View
 from nalm.training.rule.ruled import Ruled, holding
 from nalm.training.rule.settings import Settings
 from nalm.training.rule.state import State
-from nalm.training.rule.watch import Use, Watched
+from nalm.training.rule.watch import Watched
 
 DIGITS = 1e3  # so much larger than its rounding error a target has to be: three digits
 BENT = 0.01  # relative difference between a loss and its parabola from which on it is none
+CLEARLY = 0.9  # share of an error below which numbers cut to the box are worth storing: more than chance in 128 samples
 ROUNDING = 32.0  # errors below this many units of rounding are none: those of a hundred terms, added up at random
 
 
@@ -67,30 +68,38 @@ class AtOutput:
         self.choice = Choice(rows, rows.clone(), rows.to(torch.int64), torch.ones_like(self.free.offset))
         self.looks = Looks(settings.spacing, settings.rest)
         self.settled = False
+        self._once = rows  # rows from which the base optimiser shall go on at the free numbers, cut to the box
+        self._owns = False  # whether there is anything to store
 
-    def due(self, step: int) -> bool:
+    @property
+    def stores(self) -> bool:
+        """Rows that are its own, until all are on the grid."""
+        return self._owns and not self.settled
+
+    def due(self, step: int, in_company: bool = False) -> bool:
         """Every step at first and after a change, then ever more rarely: also where no grid point is found."""
-        return self.looks.due(step)
+        return self.looks.due(step, in_company)
 
     def learn(self, seen: Sequence[Seen], batch: Batch) -> None:
         """One step of each row's regression, and a choice between it and the grid."""
-        self.settled = False
-        form, before, use = self.ruled.form, self.choice.snapped, seen[0].watched.uses[0]
-        known = self._readable(seen[0].feedback, batch)
-        if known is None:
+        self.settled, self._once = False, torch.zeros_like(self._once)
+        form, before, told = self.ruled.form, self.choice.snapped, seen[0].feedback
+        known = self._readable(told, batch)
+        if told is None or known is None:  # this batch did not need the unit
             return  # and look again in the next step
         feedback, ok = known.feedback, known.ok
         signs = by_signs(self.ruled, feedback, self.free.numbers)
         self.free.keep(ok, numbers=signs.numbers)
         view = View.of(form, feedback, form.smooth(self.free.numbers, feedback.x), intercept=not form.linear)
         self._settle(view, signs.explained, ok, batch.plain.rounding)
-        self._compare(known, use, batch)
+        self._compare(known, told, batch)
         self.free.learn(self.ruled, view, ok, self.settings)
         # outside the box such a loss would only be asked farther and farther away
         self.free.keep(known.bent, numbers=self.free.numbers.clamp(*self.ruled.box))
-        # where batches speak for the grid, the next ones are asked at once
+        self._owns = bool((self.choice.snapped | self.choice.moved | self._once).any())
+        # where batches speak for the grid, or the unit computes what is not finite, the next ones are asked at once
         changed = (before != self.choice.snapped) | (~self.choice.snapped & (self.choice.streak > 0))
-        self.looks.looked(batch.step, bool(changed.any()))
+        self.looks.looked(batch.step, bool(changed.any()) or not bool(batch.ok.all()))
 
     def _readable(self, feedback: Feedback | None, batch: Batch) -> Known | None:
         """The feedback, if need be from a pass in which the form stands in for the unit.
@@ -128,28 +137,42 @@ class AtOutput:
         possible = possible & (rounded != 0).any(-1)  # a row of zeros would end all learning through it
         choice.keep(ok, streak=torch.where(change, 0, streak), snapped=(choice.snapped ^ change) & possible & s.snap)
 
-    def _compare(self, known: Known, use: Use, batch: Batch) -> None:
-        """The free numbers, which have not seen this batch, against what the unit holds, by the unit's own formula."""
+    def _compare(self, known: Known, told: Feedback, batch: Batch) -> None:
+        """The free numbers, which have not seen this batch, against what the unit holds, by the unit's own formula.
+
+        Args:
+            known: what is to be explained.
+            told: what the unit computes as it is.
+            batch: for other losses than squared errors.
+        """
         h, implied, choice = known.feedback.curvature, known.feedback.implied, self.choice
-        held = (h * (use.y.detach().double() - implied).square()).sum(-1).nan_to_num(torch.inf)
+        held = (h * (told.y - implied).square()).sum(-1).nan_to_num(torch.inf)
         centred = implied - implied.mean(-1, keepdim=True)
         choice.keep(known.ok, unexplained=held / (h * centred.square()).sum(-1).clamp(min=1e-300))
         if bool(choice.snapped.all()):
             return
-        with holding([(self.ruled, self.free.numbers.clamp(*self.ruled.box))]):
-            y = type(self.ruled.unit).compute(self.ruled.unit, use.x).double()
+        low, high = self.ruled.box
+        numbers = self.free.numbers.clamp(low, high)
+        with holding([(self.ruled, numbers)]):
+            y = type(self.ruled.unit).compute(self.ruled.unit, told.x.to(self.ruled.parameters[0].dtype)).double()
             loss = batch.loss_held() if bool(known.bent.any()) else batch.plain.loss
-        better = (h * (y - implied).square()).sum(-1) < held
-        better = torch.where(known.bent.unsqueeze(-1), (loss < batch.plain.loss).unsqueeze(-1), better)
-        choice.keep(known.ok, moved=better & ~choice.snapped)
+        # numbers inside the box solve the regression and stay; cut ones solve nothing: the base goes on from there
+        inside = ((numbers > low) & (numbers < high)).all(-1)
+        enough = torch.where(inside, torch.where(choice.moved, 1 / CLEARLY, 1.0), CLEARLY)
+        left = (h * (y - implied).square()).sum(-1)
+        better = (left < enough * held) | (choice.moved & (left == 0))
+        less = loss.unsqueeze(-1) < enough * batch.plain.loss.unsqueeze(-1)
+        better = torch.where(known.bent.unsqueeze(-1), less, better)
+        choice.keep(known.ok, moved=better & ~choice.snapped & inside)
+        self._once = better & ~choice.snapped & ~inside & known.ok.unsqueeze(-1)
 
     def write(self, ok: Tensor, pace: float) -> None:
         """The grid, or the free numbers; other rows are the base optimiser's."""
-        if self.settled:
-            return
         snapped, free = self.choice.snapped, self.free.numbers
         numbers = torch.where(snapped.unsqueeze(-1), self.ruled.nearest(free), free.clamp(*self.ruled.box))
-        self.ruled.write(numbers, snapped | self.choice.moved)
+        self.ruled.write(numbers, snapped | self.choice.moved | self._once)
+        self._once = torch.zeros_like(self._once)
+        self._owns = bool((snapped | self.choice.moved).any())
         self.settled = bool(snapped.all())
 
     def standings(self) -> list[Standing]:
@@ -168,3 +191,4 @@ class AtOutput:
         self.free.loaded(saved["free"], self.ruled.label)
         self.choice.loaded(saved["choice"], self.ruled.label)
         self.looks.load(saved["looks"])
+        self._owns = bool((self.choice.snapped | self.choice.moved).any())

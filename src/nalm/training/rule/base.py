@@ -52,16 +52,22 @@ class Pace:
     (1.0, 0.25)
     """
 
-    def __init__(self) -> None:
-        self.largest: list[float] = []
+    def __init__(self, largest: Sequence[float] = ()) -> None:
+        self.largest = list(largest)
+        self._rates: list[float] = []
+        self._last = 1.0
 
     def now(self, groups: Sequence[dict[str, Any]]) -> float:
         """That of the slowest group; a schedule says in `initial_lr` with which rate it begins after a warm-up."""
         rates = [float(group.get("lr", 1.0)) for group in groups]
+        if rates == self._rates:  # as in most steps
+            return self._last
         known = [*self.largest, *(0.0 for _ in rates[len(self.largest) :])]  # groups may be added
         begun = [float(group.get("initial_lr", 0.0)) for group in groups]
         self.largest = [max(of) for of in zip(rates, known, begun, strict=True)]
-        return min((rate / most for rate, most in zip(rates, self.largest, strict=True) if most > 0), default=1.0)
+        shares = (rate / most for rate, most in zip(rates, self.largest, strict=True) if most > 0)
+        self._rates, self._last = rates, min(shares, default=1.0)
+        return self._last
 
 
 def warn_fallbacks(model: nn.Module) -> None:

@@ -86,14 +86,19 @@ class Between:
         if place.learned_below:
             self.looks, self.glide = Looks(settings.sparse, settings.rest, settings.apart), settings.gently
         else:
-            self.looks, self.glide = Looks(settings.spacing, settings.rest), settings.glide
+            self.looks, self.glide = Looks(settings.spacing, settings.rest, tires=settings.tires), settings.glide
         self.solved: Solved | None = None
         self.settled = False
         self._owns = False  # whether any row is the rule's
 
-    def due(self, step: int) -> bool:
+    @property
+    def stores(self) -> bool:
+        """Rows that are its own, until all are on the grid; and what is solved above them."""
+        return (self._owns and not self.settled) or self.solved is not None
+
+    def due(self, step: int, in_company: bool = False) -> bool:
         """Ever more rarely while nothing changes."""
-        return not self.hopeless and self.looks.due(step)
+        return not self.hopeless and self.looks.due(step, in_company)
 
     def learn(self, seen: Sequence[Seen], batch: Batch) -> None:
         """Take rows over, move them, put them on the grid, or leave them."""
@@ -109,7 +114,7 @@ class Between:
         following = rows.owned & ~rows.gliding & ~rows.arrived
         if bool(following.any()) and self.ruled.unit.out_features > 1:
             rows.keep(ok, share=self._best_share(feedback))
-        self.looks.looked(batch.step, bool(changed.any()))
+        self.looks.looked(batch.step, bool(changed.any()), urgent=bool((rows.streak > 0).any()))
         self.free.learn(self.ruled, view, ok, self.settings)
         through_zero = bool((feedback.x < 0).any() & (feedback.x > 0).any())
         self._solve_line(feedback, looked.rigid & (rows.arrived | (~looked.known & through_zero)))
@@ -133,7 +138,8 @@ class Between:
         known = least <= s.informative
         clear = known & ((least <= CLEAR) | (not self.place.learned_below))
         rigid = self._rigid(feedback)
-        best = torch.minimum(least, self._bendable(feedback, goal)) if bool(rigid.any()) else least
+        asked = rigid & (rows.arrived | (given_up < s.worth_trying))  # else it is not approached in any case
+        best = torch.minimum(least, self._bendable(feedback, goal)) if bool(asked.any()) else least
         far = rigid & (left.goal > s.decisive * best + RIGID_FLOOR)
         turned = self._turned(feedback, goal, rigid & known & (given_up < s.explains))
         return LookedAt(held, goal, left, given_up, lossy, known, clear, rigid, far, turned)
@@ -175,7 +181,7 @@ class Between:
             & ~arrived
             & (not self.ruled.form.linear)
         )
-        changed = (gliding != rows.gliding) | (arrived != rows.arrived) | e.turned | (streak == 1)
+        changed = (gliding != rows.gliding) | (arrived != rows.arrived) | e.turned
         changed = changed | (e.clear & (asked == 1))
         if not self.place.learned_below:  # then the free numbers are worth following closely
             changed = changed | follow
@@ -227,6 +233,8 @@ class Between:
         if not self.place.straight:
             return torch.zeros_like(self.rows.arrived)
         h = feedback.curvature
+        if h.shape[-1] == 1:  # there is nothing to compare
+            return torch.zeros_like(self.rows.arrived)
         return h.std(-1) < ALIKE * h.mean(-1)
 
     def _bendable(self, feedback: Feedback, goal: Tensor) -> Tensor:

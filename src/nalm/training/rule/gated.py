@@ -28,6 +28,7 @@ class GatedStack:
 
     position = Position.STACK
     settled = False  # the base optimiser goes on moving the gates, so they and the units are written in every step
+    stores = True
 
     def __init__(self, units: Sequence[Ruled], routes: Sequence[Route], settings: Settings) -> None:
         self.units = units
@@ -46,7 +47,7 @@ class GatedStack:
         """The runs `(*runs,)` that hold a grid point of any route."""
         return torch.stack([stack.tries.placed for stack in self.stacks]).any(0)
 
-    def due(self, step: int) -> bool:
+    def due(self, step: int, in_company: bool = False) -> bool:
         """Every step, as a stack is."""
         return True
 
@@ -69,7 +70,8 @@ class GatedStack:
     def write(self, ok: Tensor, pace: float) -> None:
         """What was decided in this step; a grid point that is held stays, on whatever route."""
         for stack in self.stacks:
-            stack.write(ok, pace)
+            if stack.stores:
+                stack.write(ok, pace)
 
     def standings(self) -> list[Standing]:
         """How the units stand; the attempts are those of all routes."""

@@ -7,15 +7,18 @@ from dataclasses import dataclass
 
 @dataclass
 class Looks:
-    """Often after a change, ever more rarely while nothing happens.
+    """Often after a change, ever more rarely while nothing happens, and more rarely the more looks were spent.
 
     Attributes:
         spacing: so many steps after the last change two looks are one step apart, after twice as many two steps.
         rest: the largest distance between two looks, in steps...
         least: ... and the smallest.
+        tires: the smallest distance grows by one step with so many looks, whatever changes: a unit that changes again
+            and again, and so would be looked at in every step, does not get anywhere. Zero: it does not grow.
         next: the step of the next look.
         changed: the step of the last change.
         last: the step of the last look.
+        made: how many there were.
 
     >>> looks, made = Looks(spacing=4, rest=50), []
     >>> for step in range(1, 200):
@@ -24,30 +27,53 @@ class Looks:
     ...         made.append(step)
     >>> made[:12], len(made)
     ([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14], 25)
+    >>> restless, made = Looks(spacing=4, rest=50, tires=4), []
+    >>> for step in range(1, 200):
+    ...     if restless.due(step):
+    ...         restless.looked(step, changed=True)
+    ...         made.append(step)
+    >>> made[:12], len(made)
+    ([1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16], 41)
     """
 
     spacing: int
     rest: int
     least: int = 1
+    tires: int = 0
     next: int = 0
     changed: int = 0
     last: int = 0
+    made: int = 0
 
-    def due(self, step: int) -> bool:
-        """Whether to look at this step."""
-        return step >= self.next
+    def due(self, step: int, in_company: bool = False) -> bool:
+        """Whether to look at this step.
 
-    def looked(self, step: int, changed: bool) -> None:
-        """One more look, and whether something has changed by it."""
+        Args:
+            step: its number.
+            in_company: whether another unit looks anyway, which pays for most of it: then half the distance is enough.
+        """
+        return step >= ((self.last + self.next + 1) // 2 if in_company else self.next)
+
+    def looked(self, step: int, changed: bool, urgent: bool = False) -> None:
+        """One more look.
+
+        Args:
+            step: its number.
+            changed: whether something has changed by it.
+            urgent: whether numbers that are held may be wrong, so that it must not tire.
+        """
         self.last = step
-        if changed:
+        self.made += 1
+        if changed or urgent:
             self.changed = step
-        self.next = step + min(self.rest, max(self.least, (step - self.changed) // self.spacing))
+        tired = self.made // self.tires if self.tires and not urgent else 0
+        self.next = step + min(self.rest, max(self.least, tired, (step - self.changed) // self.spacing))
 
     def saved(self) -> dict[str, int]:
         """When it looked and will look."""
-        return {"next": self.next, "changed": self.changed, "last": self.last}
+        return {"next": self.next, "changed": self.changed, "last": self.last, "made": self.made}
 
     def load(self, saved: dict[str, int]) -> None:
         """Go on where it was saved."""
         self.next, self.changed, self.last = int(saved["next"]), int(saved["changed"]), int(saved["last"])
+        self.made = int(saved.get("made", 0))  # states of versions before did not count them

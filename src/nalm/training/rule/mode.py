@@ -61,8 +61,13 @@ class Mode(Protocol):
         """Whether the units hold numbers that are to stay until it learns again: no optimiser need move them."""
         ...
 
-    def due(self, step: int) -> bool:
-        """Whether it learns in this step."""
+    @property
+    def stores(self) -> bool:
+        """Whether it has anything to store after this step."""
+        ...
+
+    def due(self, step: int, in_company: bool = False) -> bool:
+        """Whether it learns in this step; in company, where another mode does so, it may do so earlier."""
         ...
 
     def learn(self, seen: Sequence[Seen], batch: Batch) -> None:
@@ -70,7 +75,7 @@ class Mode(Protocol):
         ...
 
     def write(self, ok: Tensor, pace: float) -> None:
-        """Store in the units what was decided; called after each step of the base optimiser.
+        """Store in the units what was decided; called after each step of the base optimiser if there is anything.
 
         Args:
             ok: the runs `(*runs,)` whose batch was finite. A search may have learned from others, too.

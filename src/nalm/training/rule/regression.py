@@ -15,8 +15,7 @@ from nalm.training.rule.settings import Settings
 from nalm.training.rule.state import State, aligned
 
 SAMPLES = 8  # per unknown: running moments rest on at least so many, in batches of any size
-FARTHEST = 8.0  # so many times the grid: larger exponents overflow, larger coefficients belong to separable classes...
-DETOUR = 16.0  # ... once there are so many samples per coefficient; before, they may be a detour
+FARTHEST = 8.0  # so many times the grid: larger exponents overflow
 MANY = 16  # unknowns from which on their second moment, and its factor, cost more than the rest of a step...
 FRESH = 16  # ... so they are renewed once in so many steps as soon as they rest on enough samples
 
@@ -118,10 +117,10 @@ class Regression(State):
         largest = change[..., :-1].abs().amax(-1, keepdim=True)
         change = torch.where(few & (largest > settings.early), change * settings.early / largest, change)
         ok = ok & change.isfinite().all(-1).all(-1)
-        bound = torch.full_like(self.numbers, FARTHEST * max(abs(g) for g in ruled.grid))
-        if form.linear:
-            bound = torch.where(aligned(self.seen < DETOUR * f.shape[-2], bound), torch.inf, bound)
-        numbers = (self.numbers + change[..., :-1]).clamp(-bound, bound)
+        numbers = self.numbers + change[..., :-1]
+        if not form.linear:  # coefficients may be of any size; cut one by one they would solve nothing any more
+            bound = FARTHEST * max(abs(g) for g in ruled.grid)
+            numbers = numbers.clamp(-bound, bound)
         self.keep(ok, numbers=numbers, offset=self.offset + change[..., -1])
 
     def _renewed(self, design: Tensor, weight: Tensor, ok: Tensor, settings: Settings) -> Tensor:

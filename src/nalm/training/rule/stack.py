@@ -92,7 +92,12 @@ class Stack:
         none = torch.zeros_like(self.tries.placed)
         return torch.stack([none, *(runs for runs, _ in self._writes)]).any(0)
 
-    def due(self, step: int) -> bool:
+    @property
+    def stores(self) -> bool:
+        """What was found in this step, until all runs hold a grid point."""
+        return not self.settled
+
+    def due(self, step: int, in_company: bool = False) -> bool:
         """Every step; where the units hold an exact grid point it takes no pass of its own."""
         return True
 
@@ -113,12 +118,14 @@ class Stack:
             return
         if self.pairs is None:
             self._begin(batch)
-        self.steps += 1
         numbers = [m.search.numbers for m in self.members]
         grid = [m.ruled.nearest(own) for m, own in zip(self.members, numbers, strict=True)]
         whole = [(own == rounded).all(-1) for own, rounded in zip(numbers, grid, strict=True)]
         watched = self._stand_ins(numbers, whole)
         found = batch.again([*watched, *self.route.stand_ins()])
+        if not all(one.uses for one in watched):  # this batch does not need all units
+            return
+        self.steps += 1
         finite = found.finite
         self.tries.keep(finite & batch.ok, unexplained=share_left(held, found))
         done = self._settle(batch, found, held, grid)
@@ -239,8 +246,6 @@ class Stack:
 
     def write(self, ok: Tensor, pace: float) -> None:
         """What was decided in this step; a grid point that is held stays."""
-        if self.settled:
-            return
         rounded = [m.ruled.nearest(m.search.numbers) for m in self.members] if not self._writes else []
         for runs, numbers in self._writes or [(self.tries.placed, rounded)]:
             if bool(runs.any()):
