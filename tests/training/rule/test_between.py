@@ -8,8 +8,9 @@ from torch import Tensor, nn
 
 import nalm
 from nalm.training.rule import LocalGaussNewton, Settings
-from nalm.training.rule.between import Between, LookedAt
+from nalm.training.rule.between import Between
 from nalm.training.rule.correlation import Shares
+from nalm.training.rule.evidence import LookedAt
 from nalm.training.rule.graph import Place, Position
 from nalm.training.rule.looks import Looks
 from nalm.training.rule.rows import RowsState

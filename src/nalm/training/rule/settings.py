@@ -1,6 +1,7 @@
-"""All numbers of the rule in one place, each with its unit and what fixed it.
+"""The numbers that decide what the rule does, in one place, each with its unit and what fixed it.
 
-"Chosen" names the experiment that fixed a number; docs/results/training-rule.md shows the rest of the evidence.
+"Chosen" names the experiment that fixed a number; docs/results/training-rule.md shows the rest of the evidence. What
+follows from rounding, from the size of a batch or from the cost of an operation stands beside the code that needs it.
 """
 
 from __future__ import annotations
