@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from nalm.bench.studies import studies
+from nalm.bench.study import Study
 from nalm.units import catalogue
 from tests.cli.commands import fails, works
 
@@ -48,6 +49,7 @@ def test_list_names_everything() -> None:
     output = works("list")
     for name in ("NMU", "ModifiedRealNPU", "SingleModule", "single-module/mul"):
         assert name in output
+    assert not [word for word in output.split() if word.startswith("_")], "what is not meant to be used"
 
 
 def test_list_fits_eighty_columns_and_cuts_no_name(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,6 +84,12 @@ def test_other_ways_of_training_solve(folder: Path, way: str, ranges: str) -> No
     output = works(*words, "--store", folder / "ways.db")
     count = ranges.count("U")
     assert f"{count} runs trained, {count} solved" in output
+
+
+def test_a_study_with_a_hint_gives_it_first(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = ("single-module/mul", "--recipe", "solver", "--range", "U[1,2)", "--seeds", 1, "--store", folder / "h.db")
+    monkeypatch.setattr(Study, "hint", "This will take a while.")
+    assert works("run", *words).splitlines()[1] == "This will take a while."
 
 
 def test_solve_a_file(folder: Path) -> None:
