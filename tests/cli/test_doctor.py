@@ -14,6 +14,7 @@ from nalm.bench.method import Descent
 from nalm.bench.results.store import Store
 from nalm.bench.run import Run, single
 from nalm.bench.tasks.arithmetic import RANGES, SingleModule
+from nalm.bench.verify import Outcome, Verification
 from nalm.cli.app import command_line
 from nalm.core.recipe import Recipe
 from tests.bench.kept import kept
@@ -43,5 +44,29 @@ def test_verify_trains_again_and_says_the_versions(path: Path, capsys: pytest.Ca
     said = capsys.readouterr().out
     assert f"{RUN.id}: identical." in said
     assert "torch: " in said
+    assert "Largest difference" not in said
     assert command_line(["verify", "nothing", "--store", str(path)]) == 2
     assert "has no sound run 'nothing'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("outcome", "changed", "code", "columns"),
+    [(Outcome.WITHIN_TOLERANCE, (), 0, "none"), (Outcome.DIFFERENT, ("solved", "solved_at"), 1, "solved, solved_at")],
+)
+def test_verify_says_what_differs_and_ends_with_one_if_it_is_too_much(
+    outcome: Outcome,
+    changed: tuple[str, ...],
+    code: int,
+    columns: str,
+    path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found = Verification(outcome, 0.01234, changed, {"torch": "2.1"}, {"torch": "2.2"})
+    monkeypatch.setattr("nalm.bench.verify.verify", lambda *_: found)
+    assert command_line(["verify", RUN.id, "--store", str(path)]) == code
+    assert capsys.readouterr().out.splitlines() == [
+        f"{RUN.id}: {outcome.value}.",
+        f"Largest difference of a weight 0.0123; columns that differ: {columns}.",
+        "  torch: 2.1 then, 2.2 now",
+    ]
