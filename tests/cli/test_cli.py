@@ -92,6 +92,16 @@ def test_a_study_with_a_hint_gives_it_first(folder: Path, monkeypatch: pytest.Mo
     assert works("run", *words).splitlines()[1] == "This will take a while."
 
 
+def test_starts_and_weights_are_drawn_and_told(folder: Path) -> None:
+    said = works("starts", "--steps", 1, "--count", 3, "--output", folder / "starts.svg").splitlines()
+    assert said[0].endswith("% of 9 starts end at (1, 1).")
+    assert [line.partition(":")[0] for line in said[:2]] == ["NMU", "sNMU"]
+    words = ("single-module/mul", "--unit", "NMU", "--range", "U[1,2)", "--steps", 3, "--seed", 2)
+    assert "weights.svg written." in works("weights", *words, "--output", folder / "weights.svg")
+    for name in ("starts.svg", "weights.svg"):
+        assert (folder / name).read_text().startswith("<?xml")
+
+
 def test_solve_a_file(folder: Path) -> None:
     levels = (2, 3, 5, 7, 9)  # fewer different values would leave exponents open, and the verdict ambiguous
     rows = [f"{m},{M},{r},{m * M / r**2}" for m in levels for M in levels for r in levels]

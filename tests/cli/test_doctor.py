@@ -34,8 +34,14 @@ def test_doctor_says_what_is_sound_and_saves_it(path: Path, tmp_path: Path, caps
     assert "1 runs are as they were written, 0 are damaged." in capsys.readouterr().out
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("UPDATE runs SET solved = 1 - solved")
+    assert command_line(["doctor", str(path)]) == 2
+    assert f"nalm doctor {path} --save saved.db" in capsys.readouterr().out
     assert command_line(["doctor", str(path), "--save", str(tmp_path / "saved.db")]) == 2
-    assert f"damaged: {RUN.id}" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert f"damaged: {RUN.id}" in said
+    assert "0 runs saved to" in said
+    assert "Save what is sound" not in said
+    assert "cannot be read at all" not in said
     assert kept(tmp_path / "saved.db") == []
 
 
