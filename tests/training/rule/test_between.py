@@ -56,6 +56,18 @@ def test_a_unit_on_its_way_keeps_the_pace_of_its_neighbours() -> None:
     assert rows.held.tolist() == [[pytest.approx(0.51), pytest.approx(0.51)]]
 
 
+@pytest.mark.parametrize("size", [1.0, 0.5])
+def test_a_row_that_follows_goes_back_to_scale_one(size: float) -> None:
+    """Its direction is that of the free numbers; of the way to scale 1, a twentieth of the logarithm is gone."""
+    (one,) = ruled(nalm.NAU(2, 1, seed=0))
+    rows = RowsState.of(one)
+    rows.held = rows.goal = size * torch.tensor([[1.0, -0.5]], dtype=torch.float64)
+    rows.owned = torch.tensor([True])
+    rows.move(torch.tensor(True), 1.0, 0.01, one.box, Settings())
+    after = size**0.95
+    assert rows.held.tolist() == [[pytest.approx(after), pytest.approx(-0.5 * after)]]
+
+
 def test_a_sum_below_a_linear_layer_stays_solved_in_small_batches() -> None:
     """Averages over batches once went on over a jump of gain and bias, so that the grid point was left every time."""
 
@@ -124,6 +136,19 @@ def test_above_learned_layers_a_grid_point_that_uses_every_input_is_tried(
         assert not mode.rows.gliding.any()
         mode._decide(said, torch.tensor(True), able=True)
     assert mode.rows.gliding.tolist() == [begun]
+
+
+@pytest.mark.parametrize(("given_up", "doubted"), [(0.08, False), (0.15, True)])
+def test_a_grid_point_that_gives_up_a_tenth_is_doubted(given_up: float, doubted: bool) -> None:
+    (one,) = ruled(nalm.NMU(2, 1, seed=0))
+    mode = Between(one, Place(Position.BETWEEN, False, True, straight=False, line=None), Settings())
+    left = Shares(*(torch.tensor([share]) for share in (given_up, 0.0, given_up, given_up)))
+    no, yes = torch.tensor([False]), torch.tensor([True])
+    mode.rows.arrived = mode.rows.owned = yes
+    said = LookedAt(one.read(), torch.tensor([[1.0, 1.0]]), left, left.given_up(left.goal), no, yes, yes, no, no, no)
+    mode._decide(said, torch.tensor(True), able=True)
+    assert mode.rows.streak.tolist() == [int(doubted)]
+    assert mode.rows.arrived.all()
 
 
 def test_units_above_learned_layers_glide_gently() -> None:

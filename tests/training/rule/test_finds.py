@@ -9,8 +9,10 @@ import torch
 from torch import Tensor, nn
 
 import nalm
-from nalm.training.rule import Settings
+from nalm.training.rule import Settings, parity
 from nalm.training.rule.at_output import AtOutput
+from nalm.training.rule.feedback import Feedback
+from nalm.training.rule.ruled import ruled
 from tests.training.rule.test_steps import batches, find, first_times_second, train
 from tests.units.test_forms import FORMED, form_of
 
@@ -178,6 +180,20 @@ def test_label_noise_on_data_through_zero(unit: str) -> None:
 
     train(model, draw, 60)
     assert model.W.tolist() == [[1, 0, power, 0]]
+
+
+@pytest.mark.parametrize(("spread", "by_signs"), [(0.0, True), (0.05, False)])
+def test_only_inputs_of_constant_magnitude_are_left_to_their_signs(spread: float, by_signs: bool) -> None:
+    """Magnitudes that differ by a few percent have logarithms to learn from."""
+    (one,) = ruled(nalm.NRU(2, 1, seed=0))
+    generator = torch.Generator().manual_seed(0)
+    x = (2.0 * torch.randint(0, 2, (2, 64), generator=generator) - 1) * (1 + spread * torch.rand(2, 64))
+    y = x.prod(0, keepdim=True).double()
+    numbers = one.read()
+    told = Feedback(x.double(), y, torch.zeros_like(y), torch.ones_like(y).unsqueeze(0), 1)
+    found = parity.by_signs(one, told, numbers)
+    assert found.explained.all()
+    assert torch.equal(found.numbers, torch.ones_like(numbers) if by_signs else numbers)
 
 
 @pytest.mark.parametrize("unit", ["NMU", "NRU", "NMRU"])

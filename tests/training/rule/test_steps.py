@@ -390,6 +390,16 @@ def test_the_level_of_the_loss_rests_on_all_steps_since_the_last_look() -> None:
     assert int(progress.idle) == 3
 
 
+def test_where_a_loss_has_no_curvature_its_slope_over_the_size_of_the_output_stands_in() -> None:
+    """In a cohort of two: a squared error has a curvature, an absolute one has none."""
+    output = torch.tensor([[[3.0], [4.0]], [[6.0], [8.0]]], requires_grad=True)
+    loss = torch.stack([output[0].square().mean(), output[1].abs().mean()])
+    (probe,) = loss_probes(loss, output, 1, 1)
+    size = (0.5 * (6.0**2 + 8.0**2)) ** 0.5
+    by_hand = [[[1.0], [1.0]], [[0.5 / size], [0.5 / size]]]  # 2 / samples; a slope of 1 / samples over the size
+    torch.testing.assert_close(probe.square(), torch.tensor(by_hand))
+
+
 def test_a_batch_is_refused_for_what_is_not_finite_and_not_for_a_sum_that_overflows() -> None:
     huge = torch.tensor([[3e38, 3e38], [1.0, torch.nan]])
     losses = torch.tensor([1.0, 1.0])

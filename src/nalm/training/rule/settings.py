@@ -66,13 +66,13 @@ class Settings:
 
     Cost
         spacing: the distance between two looks at the feedback is one step per so many since the last change. Four:
-            with ten a network in which nothing is found pays for twice as many looks, and on seeds 300 to 302 of seven
-            networks in which something is, as many numbers were found.
-        tires: looks by which the least distance between two of them grows by one step, for units below or beside
-            learned layers. As large as `spacing`, so that constant change is no cheaper than none for long: of two
-            units below one layer each one's numbers keep the other's changing.
+            with ten, a network in which nothing is found pays for twice as many looks; on seeds 300 to 302 as many
+            numbers were found in seven networks with either.
         sparse: the same for units above learned layers. What these say changes in every step anyway, and a network that
             could do without the unit pays for every look: with one, each look comes after as much time again.
+        tires: looks by which the least distance between two of them grows by one step, for units with nothing learned
+            below. Of two units below one layer, each one's numbers keep the other's changing, and so both would be
+            looked at in every step; with four, at most 69 times in 600 steps.
         apart: fewest steps between two of their looks. Sixteen: about as many as Adam's averages remember, so that each
             look is at another network than the one before.
         rest: most steps between two looks. Two hundred: looking costs about three steps of a small network, which then
