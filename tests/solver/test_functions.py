@@ -152,3 +152,11 @@ def test_curves_keep_to_the_functions_that_are_allowed() -> None:
     solution = solve(*table(columns, between, truth, seed=3, rows=150), functions=["exp"])
     assert "sin" not in str(solution.expression)
     assert solution.status not in (Status.EXACT, Status.REAL)
+
+
+def test_only_inputs_of_both_signs_stand_as_their_size() -> None:
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.uniform(-2, 2, 100), rng.uniform(1, 2, 100)])
+    solution = solve(X, np.abs(X[:, 0]) * X[:, 1])
+    assert str(solution.expression) == "x1*Abs(x0)"
+    assert solution.predict([[-3.0, -1.0]]) == pytest.approx(-3.0)

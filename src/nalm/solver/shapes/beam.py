@@ -47,7 +47,7 @@ def sparse_sums(
         supports, errors = beam.lengthened(size, width)
         near = (usable[support] for support in supports[errors < close][: SETTINGS.beam_tried])
         yield (
-            target_power.formula(formula, problem.y)
+            target_power.formula(formula, problem)
             for chosen in near
             for formula in combinations([features[i] for i in chosen], values[:, chosen], target, weights, problem.blur)
         )

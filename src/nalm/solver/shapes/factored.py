@@ -31,7 +31,7 @@ def product_of_sums(problem: Problem, k: int = 2, starts: int = 8, affine: bool 
             continue
         fit = _Whitened(table, target_power.target(problem.y), target_power.weights(problem.y))
         for weights in fit.solutions(k, starts, problem.seed, problem.reach(SETTINGS.sums_close)):
-            yield (target_power.formula(formula, problem.y) for formula in _read(weights, terms))
+            yield (target_power.formula(formula, problem) for formula in _read(weights, terms))
 
 
 def quotient_of_sums(problem: Problem, affine: bool = False) -> Groups:

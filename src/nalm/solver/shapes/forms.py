@@ -55,7 +55,7 @@ def _fronts(problem: Problem, chosen: tuple[int, ...], features: list[Formula], 
         weights = target_power.weights(problem.y) / np.abs(front)
         for form in combinations(features, values, targets[:, k], weights / np.max(weights), problem.blur):
             whole = product([(form, 1), *((Input(i), int(-e)) for i, e in zip(chosen, exponents, strict=True))])
-            yield target_power.formula(whole, problem.y)
+            yield target_power.formula(whole, problem)
 
 
 def _explained(values: Array, targets: Array, close: float) -> list[int]:

@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from nalm.solver.data.problem import Problem
-from nalm.solver.formula.algebra import Formula, product, total
+from nalm.solver.formula.algebra import Formula, Input, PowerProduct, product, total
 from nalm.solver.formula.calculus import Array
 
 
@@ -24,10 +24,14 @@ class TargetPower:
         with np.errstate(all="ignore"):
             return np.asarray(y if self.power == 1 else np.power(y, float(self.power)))
 
-    def formula(self, explained: Formula, y: Array) -> Formula:
-        """The formula of `y`, given one of `y ** power`."""
-        root = product([(explained, Fraction(1, self.power))])
-        return total([(Fraction(-1), root)]) if self.power % 2 == 0 and np.all(y <= 0) else root
+    def formula(self, explained: Formula, problem: Problem) -> Formula:
+        """The formula of the target, given one of its power."""
+        exponent = Fraction(1, self.power)
+        if self.power % 2 == 1:
+            return product([(explained, exponent)])
+        positive, rest = _positive_factors(explained, problem)
+        root = product([(rest, exponent), *((factor, e * exponent) for factor, e in positive)])
+        return total([(Fraction(-1), root)]) if np.all(problem.y <= 0) else root
 
     def usable(self, y: Array) -> bool:
         """Even powers lose the sign of y, so all of y must share one; negative powers need y without zeros."""
@@ -44,6 +48,15 @@ class TargetPower:
             weight = 1 / (slope * (np.abs(y) + scale))
         finite = np.isfinite(weight)
         return np.where(finite, weight / np.max(weight, where=finite, initial=1e-300), 0.0)
+
+
+def _positive_factors(formula: Formula, problem: Problem) -> tuple[list[tuple[Formula, Fraction]], Formula]:
+    """The inputs in a product that are positive at every row, and the rest: their roots need no size, |b| for b."""
+    if not isinstance(formula, PowerProduct):
+        return [], formula
+    above = [isinstance(f, Input) and bool(np.all(problem.X[:, f.index] > 0)) for f, _ in formula.factors]
+    taken = [pair for pair, is_above in zip(formula.factors, above, strict=True) if is_above]
+    return taken, product(pair for pair, is_above in zip(formula.factors, above, strict=True) if not is_above)
 
 
 IDENTITY = TargetPower(1)

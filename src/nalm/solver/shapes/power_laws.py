@@ -74,7 +74,7 @@ def _fitted(
             seen.add(found)
             table = np.stack([evaluate(law, problem.X) for law in laws], axis=1)
             for formula in combinations(laws, table, target, weights, problem.blur):
-                yield target_power.formula(formula, problem.y)
+                yield target_power.formula(formula, problem)
 
 
 def _nearest(logs: Array, target: Array) -> Array:

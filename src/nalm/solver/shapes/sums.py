@@ -70,7 +70,7 @@ def sum_of_powers(problem: Problem) -> Groups:
             ):
                 continue  # the first is the plain sum
             yield (
-                target_power.formula(formula, problem.y)
+                target_power.formula(formula, problem)
                 for width in (problem.columns, problem.columns + 1)
                 for formula in combinations(features[:width], table[:, :width], target, weights, problem.blur)
             )

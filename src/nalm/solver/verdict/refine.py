@@ -184,18 +184,19 @@ def rational(value: float, deviation: float, blurred: bool = False) -> Fraction 
 
 
 def tidy(problem: Problem, formula: Formula, spread: Array) -> Formula:
-    """The formula with its constants in the fewest digits that the data allow: 9.81 rather than 9.8100000503."""
+    """The formula with its constants in the fewest digits that the data allow: 9.81 rather than 9.8100000503.
+
+    Numbers that trade against each other are known better together than one by one, so they may need a digit more.
+    """
     values = real_constants(formula)
-    short = with_constants(formula, [_shortest(v, s) for v, s in zip(values, spread, strict=True)])
-    return short if problem.holds(short) else formula
+    for reach in (SETTINGS.shortest_reach, SETTINGS.shortest_reach / 10, SETTINGS.shortest_reach / 100):
+        short = with_constants(formula, [_shortest(v, reach * s) for v, s in zip(values, spread, strict=True)])
+        if problem.holds(short):
+            return short
+    return formula
 
 
-def _shortest(value: float, deviation: float) -> float:
-    return next(
-        (
-            v
-            for digits in range(1, 16)
-            if abs((v := float(f"{value:.{digits}g}")) - value) <= SETTINGS.shortest_reach * deviation
-        ),
-        value,
-    )
+def _shortest(value: float, reach: float) -> float:
+    """The number with the fewest digits within reach."""
+    shorter = (float(f"{value:.{digits}g}") for digits in range(1, 16))
+    return next((v for v in shorter if abs(v - value) <= reach), value)
