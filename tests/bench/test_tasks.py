@@ -49,6 +49,15 @@ def test_target_equals_formula(operation):
         assert float(target[0, sample]) == pytest.approx(task.formula(x[:, sample].tolist(), 3)[0])
 
 
+def test_an_operand_of_the_single_module_task_is_one_input():
+    task = SingleModule(*RANGES["U[1,2)"], name="sub", inputs=10)
+    assert task.members(0) == [range(5, 6), range(6, 7)]
+    assert task.selection(0).sum(1).tolist() == [1, 1]
+    assert task.formula([float(i * i) for i in range(10)], 0) == [25 - 36]
+    assert SingleModule(*RANGES["U[1,2)"], name="div").formula([6.0, 3.0], 0) == [2]
+    assert SingleModule(*RANGES["U[1,2)"], name="inverse", inputs=1).formula([4.0], 0) == [0.25]
+
+
 def sampled(distribution, features=2, count=200_000):
     u = torch.rand(features, count, generator=torch.Generator().manual_seed(0))
     return distribution.quantile(u, distribution.numbers(features).float())
