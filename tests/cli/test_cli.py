@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from nalm.bench.landscape import Starts
 from nalm.bench.studies import studies
 from nalm.bench.study import Study
 from nalm.units import catalogue
@@ -92,10 +94,17 @@ def test_a_study_with_a_hint_gives_it_first(folder: Path, monkeypatch: pytest.Mo
     assert works("run", *words).splitlines()[1] == "This will take a while."
 
 
-def test_starts_and_weights_are_drawn_and_told(folder: Path) -> None:
-    said = works("starts", "--steps", 1, "--count", 3, "--output", folder / "starts.svg").splitlines()
-    assert said[0].endswith("% of 9 starts end at (1, 1).")
-    assert [line.partition(":")[0] for line in said[:2]] == ["NMU", "sNMU"]
+def test_starts_and_weights_are_drawn_and_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[object] = []
+
+    def solved_from_everywhere(noise: object = None, *, steps: int, count: int) -> Starts:
+        asked.append((noise, steps, count))
+        return Starts(np.zeros((count, count, 2)), np.ones((count, count, 2)))
+
+    monkeypatch.setattr("nalm.bench.landscape.from_every_start", solved_from_everywhere)
+    said = works("starts", "--steps", 7, "--count", 3, "--output", folder / "starts.svg").splitlines()
+    assert asked == [(None, 7, 3), ((1.0, 5.0), 7, 3)]
+    assert said[:2] == [f"{unit}: 100% of 9 starts end at (1, 1)." for unit in ("NMU", "sNMU")]
     words = ("single-module/mul", "--unit", "NMU", "--range", "U[1,2)", "--steps", 3, "--seed", 2)
     assert "weights.svg written." in works("weights", *words, "--output", folder / "weights.svg")
     for name in ("starts.svg", "weights.svg"):
