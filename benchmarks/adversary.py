@@ -24,6 +24,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -360,11 +361,61 @@ def nothing(rng: Rng, X: Array) -> Case:
     return Case(X, kinds[int(rng.integers(3))], None, noisy=True)
 
 
+Curve = Callable[[Any, float], Any]  # of t and k; SciPy's functions are typed too narrowly for arrays
+CURVES: tuple[Curve, ...] = (
+    lambda t, k: np.exp(-k * t / 5) * np.cos((1 + k) * t), lambda t, k: 1 / (1 + np.exp(-k * (t - 5))),
+    lambda t, k: 1 + np.exp(-k * (t - 4) ** 2 / 4), lambda t, k: np.exp(-k * t) + k * np.exp(-k * t / 4),
+    lambda t, k: (t + 1) ** k / (9 + (t + 1) ** k), lambda t, k: np.exp(-3 * np.exp(-k * t / 2)),
+    lambda t, k: np.sin(k * t) + np.sin(2.7 * k * t + 1) / 2, lambda t, k: 2 + (t + k) ** -1.3,
+)  # fmt: skip
+"""What laboratories fit, for t from 0 to 10 and k from 0.5 to 2."""
+NEAR_CURVES: tuple[Curve, ...] = (
+    lambda t, k: special.erf(k * (t - 5)), lambda t, k: (t - 5) / np.sqrt(1 + k * (t - 5) ** 2),
+    lambda t, k: 1 / np.cosh(k * (t - 4)) ** 2, lambda t, k: special.voigt_profile(t - 4, k, 0.3),
+    lambda t, k: np.exp(-np.abs(t - 4) ** (1.7 + k / 10)), lambda t, k: special.gammainc(1 + k, t),
+    lambda t, k: np.exp(-k * t) + k * np.exp(-k * t / 3) + np.exp(-k * t / 2) / 4, lambda t, k: special.erfcx(k * t),
+    lambda t, k: np.exp(-k * t / 5) * np.cos((1 + k) * t + t**2 / 50), lambda t, k: special.j0(k * t),
+    lambda t, k: np.exp(-((k * t / 5) ** 1.1)) * np.cos(2 * t), lambda t, k: special.airy(-k * t)[0],
+    lambda t, k: np.sin(t) + np.sin(2.7 * t + k) / 2 + np.sin(4.3 * t) / 20, lambda t, k: special.ellipj(t, k / 3)[0],
+    lambda t, k: (1 + np.exp(-k * (t - 5))) ** -0.8, lambda t, k: special.lambertw(k * t).real,
+)  # fmt: skip
+"""Their likenesses: error functions, Voigt's peaks, three decays, Bessel functions, waves that drift."""
+
+
+def _along(rng: Rng, X: Array, kinds: tuple[Curve, ...]) -> Truth:
+    """One of these curves along the first input."""
+    kind, k = kinds[int(rng.integers(len(kinds)))], rng.uniform(0.5, 2)
+    low, reach = float(np.floor(X[:, 0].min())), float(np.ptp(X[:, 0]))
+
+    def law(Z: Array) -> Array:
+        return np.asarray(kind(10 * (Z[:, 0] - low) / reach, k))
+
+    return law
+
+
+def near_curve(rng: Rng, X: Array) -> Case:
+    """A likeness of a curve that laboratories fit."""
+    law = _along(rng, X, NEAR_CURVES)
+    return Case(X, law(X), law)
+
+
+def curve_in_noise(rng: Rng, X: Array) -> Case:
+    law = _along(rng, X, CURVES)
+    y = law(X)
+    return Case(X, y + 10.0 ** rng.uniform(-4, -1) * np.std(y) * rng.normal(size=len(y)), law, noisy=True)
+
+
+def near_curve_in_noise(rng: Rng, X: Array) -> Case:
+    law = _along(rng, X, NEAR_CURVES)
+    y = law(X)
+    return Case(X, y + 10.0 ** rng.uniform(-4, -1) * np.std(y) * rng.normal(size=len(y)), law, noisy=True)
+
+
 FAMILIES: tuple[Callable[[Rng, Array], Case], ...] = (
     smooth, cancelling, special_function, near_law, real_numbers_in_noise, network, irrational_powers, many_constants,
     heteroscedastic_noise, additive_noise, few_levels, float16, correlated, gaussian_process, hidden_variable,
     outliers, input_noise, regimes, function_in_noise, nothing, replicated, printed, random_walk, heavy_tails,
-    special_in_noise, near_law_in_noise, smooth_in_noise,
+    special_in_noise, near_law_in_noise, smooth_in_noise, near_curve, curve_in_noise, near_curve_in_noise,
 )  # fmt: skip
 RESERVED = FAMILIES[2::3]
 
