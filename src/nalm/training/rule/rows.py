@@ -84,10 +84,14 @@ class RowsState(State):
         moving = self.owned & ~self.arrived & ok.unsqueeze(-1)
         if not bool(moving.any()):
             return
-        size = self.held.abs().amax(-1, keepdim=True).clamp(min=1e-3)
-        follow = self.share[..., None, None] * self.towards(settings) + self.held * (size.pow(-settings.rescale) - 1)
-        glide = (self.goal - self.held).clamp(-most, most)
-        step = torch.where(self.gliding.unsqueeze(-1), glide, follow)
+        step = (self.goal - self.held).clamp(-most, most)
+        following = moving & ~self.gliding
+        if bool(following.any()):
+            size = self.held.abs().amax(-1, keepdim=True).clamp(min=1e-3)
+            rescaled = self.held * (size.pow(-settings.rescale) - 1)
+            follow = self.share[..., None, None] * self.towards(settings) + rescaled
+            step = torch.where(following.unsqueeze(-1), follow, step)
         self.keep(moving, held=(self.held + pace * step).clamp(*box))
         there = moving & self.gliding & (self.held == self.goal).all(-1)
-        self.keep(there, held=self.goal, arrived=there, gliding=~there)
+        if bool(there.any()):
+            self.keep(there, held=self.goal, arrived=there, gliding=~there)
