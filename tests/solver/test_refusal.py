@@ -5,11 +5,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from benchmarks.adversary import case_of, near_curve
 from benchmarks.solver_data import float32
 from benchmarks.solver_targets import KINDS, RANGES, right
 from nalm.solver import Status, solve
 from nalm.solver.data.problem import checked
-from nalm.solver.formula.algebra import ONE, Input, product, total
+from nalm.solver.formula.algebra import ONE, Input, product, real_constants, total
 from nalm.solver.verdict.certainty import spread_elsewhere
 from nalm.solver.verdict.judge import judge
 from nalm.solver.verdict.refine import rational
@@ -109,3 +110,11 @@ def test_backward_error_allows_cancellation_but_not_a_wrong_term():
 def test_a_fraction_is_believed_only_where_fractions_are_sparse():
     assert rational(1 / 3 + 1e-9, 1e-8) is not None
     assert rational(1 / 3 + 1e-9, 1e-3) is None
+
+
+def test_a_refusal_of_few_rows_shows_no_formula_with_as_many_numbers_as_rows() -> None:
+    case = case_of(near_curve, 0, seed=5001)  # shown was the exponential of a polynomial with nine numbers
+    assert len(case.y) == 12
+    solution = solve(case.X, case.y)
+    assert solution.status is Status.NONE
+    assert 2 * len(real_constants(solution.chosen.formula)) <= 12

@@ -117,7 +117,7 @@ def _concluded(problem: Problem, tried: list[Verdict]) -> Finding:
 
 def refused(problem: Problem, tried: list[Verdict]) -> Finding:
     """No claim: whatever has the smallest error."""
-    return Finding(problem, tuple(tried), refusal([*tried, *_fallback(problem)]))
+    return Finding(problem, tuple(tried), refusal(problem, [*tried, *_fallback(problem)]))
 
 
 def _fallback(problem: Problem) -> Iterator[Verdict]:

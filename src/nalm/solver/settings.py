@@ -492,6 +492,8 @@ class Settings:
     chance_terms: int = 10
     """Terms that explain no more than the best of as many random ones would, after which no more are chosen: some are
     needed to see that others are (after five, `wave` loses x^5)."""
+    rows_per_refused_number: int = 2
+    """Rows for each number of a formula that is shown with a refusal: with fewer, its error says nothing at all."""
     rows_per_summand: int = 5
     """Rows for each term of the longest sum that is looked at."""
     rows_per_number: int = 20

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from nalm.solver.data.problem import Problem
+from nalm.solver.formula.algebra import real_constants
+from nalm.solver.settings import SETTINGS
 from nalm.solver.verdict.candidate import Status, Verdict
 from nalm.solver.verdict.certainty import agrees_elsewhere
 
@@ -13,7 +15,7 @@ def best_of(problem: Problem, tried: Sequence[Verdict], fallback: Iterable[Verdi
     """The simplest claim, with fewest fitted numbers; without any, the smallest error, also among the fallback."""
     found = [v for v in tried if v.found] or [v for v in tried if v.status is Status.AMBIGUOUS]
     if not found:
-        return refusal([*tried, *fallback])
+        return refusal(problem, [*tried, *fallback])
     chosen = min(found, key=lambda v: (len(v.candidate.constants), v.candidate.complexity))
     best = chosen.candidate
     candidates = (v.candidate for v in found)
@@ -23,6 +25,8 @@ def best_of(problem: Problem, tried: Sequence[Verdict], fallback: Iterable[Verdi
     return chosen
 
 
-def refusal(tried: Sequence[Verdict]) -> Verdict:
-    """The smallest error, and nothing is said of it."""
-    return Verdict(min(tried, key=lambda v: v.candidate.relative_error).candidate, Status.NONE)
+def refusal(problem: Problem, tried: Sequence[Verdict]) -> Verdict:
+    """The smallest error, and nothing is said of it; of formulas with fewer numbers than rows, if there are any."""
+    fewer = SETTINGS.rows_per_refused_number
+    plain = [v for v in tried if fewer * len(real_constants(v.candidate.formula)) <= problem.rows]
+    return Verdict(min(plain or tried, key=lambda v: v.candidate.relative_error).candidate, Status.NONE)

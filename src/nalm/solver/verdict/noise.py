@@ -152,7 +152,7 @@ def under_noise(problem: Problem, explanations: Iterable[_Explanation], exact: F
     listed = sorted(pool, key=lambda explanation: explanation.noise.surprise(problem))[: SETTINGS.listed_under_noise]
     tried = (*exact.tried, *(judge(noisy, other.formula, other.shape) for other in listed))
     if verdict.status is Status.NONE:
-        return Finding(problem, tried, refusal([exact.verdict, verdict]))
+        return Finding(problem, tried, refusal(problem, [exact.verdict, verdict]))
     note = f"the noise of y was estimated as {best.noise}"
     if verdict.found and _has_rival(noisy, verdict.candidate.formula, pool):
         return Finding(noisy, tried, verdict.doubted(note, "another formula explains the data nearly as well"))
