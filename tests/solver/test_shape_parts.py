@@ -16,7 +16,7 @@ from nalm.solver.shapes.beam import Beam
 from nalm.solver.shapes.beside import powers, supports
 from nalm.solver.shapes.combine import combinations, grid_sum
 from nalm.solver.shapes.flexible import linear_terms, paired_terms, sparse_sums
-from nalm.solver.shapes.functions.profile import _refined_scale
+from nalm.solver.shapes.functions.profile import PROFILES, _Near, _refined_scale, _with_profile
 from nalm.solver.shapes.functions.wave import _Scan
 from nalm.solver.shapes.linear import least_squares, snap, sparse_weights
 from nalm.solver.shapes.marquardt import balanced, minimise
@@ -227,3 +227,11 @@ def test_of_two_equal_terms_the_shorter_is_taken() -> None:
     assert sums.terms[1] == (Input(0),)
     assert SETTINGS.length_discount < 1
     assert ONE not in sums.terms[1]
+
+
+def test_a_function_that_overflows_at_a_row_beyond_the_scan_proposes_nothing() -> None:
+    X = np.random.default_rng(0).uniform(1, 2, (120, 2))
+    X[110, 0] = 1000.0  # cosh of it is no number, and a regression on infinite values never ends
+    near = _Near(0.0, PROFILES[3], 1.0, Input(0), None)
+    assert not np.isfinite(near.profile.log(X[:, 0])).all()
+    assert list(_with_profile(Problem(X, X[:, 1]), near)) == []

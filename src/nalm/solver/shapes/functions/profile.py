@@ -146,6 +146,8 @@ def _with_profile(problem: Problem, near: _Near) -> Iterator[Formula]:
 
     scale = scale if profile is PROFILES[0] else _refined_scale(logs_at, scale, base, target, near.power)
     logs = logs_at(scale)
+    if not np.isfinite(logs).all():  # the scan saw a part of the rows; at another one the function may be 0
+        return
     if near.power is not None:
         halves = np.concatenate([[float(near.power)], _halves(base[:, -1:], base[:, :-1], target - near.power * logs)])
     else:
