@@ -12,7 +12,7 @@ from pages.committed import RESULTS
 from pages.markdown import markdown_table, picture
 
 Row = dict[str, str]
-LISTS = ("Feynman", "Feynman bonus", "Strogatz", "classic")
+LISTS = ("Feynman", "Feynman bonus", "Strogatz", "classic", "laboratory curves", "NIST models")
 PUBLISHED = {  # success of NMU / sNMU on the two-layer task, Mistry 2023 (20 seeds, 5 and 2 million steps)
     "U[-2,-1) mul": "NMU 1",
     "U[-1.2,-1.1) mul": "NMU 0, sNMU 0",
@@ -97,7 +97,7 @@ def peers() -> str:
 def adversary() -> str:
     """Every family of adversarial targets that was run."""
     cells = _grouped(_rows("adversary"), "effort", "family")
-    names = ("runs", "right", "wrong", "ambiguous", "none", "timeout")
+    names = ("runs", "right", "wrong", "hidden", "ambiguous", "none", "timeout")
     lines = [
         [family, effort, *(str(sum(int(row[name]) for row in group)) for name in names)]
         for (effort, family), group in cells.items()

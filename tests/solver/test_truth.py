@@ -8,15 +8,17 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from benchmarks.adversary import case_of, smooth
 from nalm.solver import Status, solve
 from nalm.solver.data.digits import full
 from nalm.solver.data.problem import Problem, checked
-from nalm.solver.formula.algebra import Formula, Input, product, total, with_real_coefficients
+from nalm.solver.formula.algebra import Applied, Formula, Input, product, total, with_real_coefficients
 from nalm.solver.formula.calculus import evaluate, gradients
+from nalm.solver.formula.functions import Function
 from nalm.solver.verdict.certainty import exponents_are_certain
 from nalm.solver.verdict.noise import noise_of
 from nalm.solver.verdict.refine import rational, refine, with_exact_constants
-from nalm.solver.verdict.structure import structured
+from nalm.solver.verdict.structure import _waves_explain, structured
 
 CLAIMS = (Status.EXACT, Status.REAL)
 Array = np.ndarray
@@ -240,3 +242,24 @@ def test_more_rows_do_not_lose_a_law_under_additive_noise(rows: int) -> None:
     assert solution.status is Status.EXACT
     assert str(solution.expression) == "x0*x1/(x1 + x2)"
     assert solution.evidence.additive == pytest.approx(1e-3 * np.std(y), rel=0.2)
+
+
+def test_a_wave_that_turns_faster_than_the_rows_follow_is_no_noise() -> None:
+    case = case_of(smooth, 45, seed=5002)  # a column and a sinc: `x2` was claimed, and the rest called noise
+    solution = solve(case.X, case.y, effort="quick")
+    assert solution.status is not Status.EXACT
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0, 1, (100, 1))
+    assert structured(
+        Problem(X, np.zeros(100), additive=1.0), total([(1.0, Applied(Function.SIN, total([(90.0, A)])))])
+    )
+    alarms = [_waves_explain(Problem(X, X[:, 0], additive=1.0), rng.normal(size=100)) for _ in range(50)]
+    assert sum(alarms) <= 1
+
+
+def test_a_formula_of_marks_is_seen_at_five_rows_or_more() -> None:
+    X = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]] * 20)
+    assert solve(X, 2 * X[:, 0]).status is Status.AMBIGUOUS
+    assert solve(X, X[:, 0] + X[:, 1]).status is Status.AMBIGUOUS
+    wider = np.random.default_rng(0).integers(0, 2, (80, 3)).astype(float)
+    assert solve(wider, wider.sum(axis=1)).status is Status.EXACT

@@ -40,7 +40,12 @@ def doubt(problem: Problem, formula: Formula) -> str:
 
 
 def _few_levels(problem: Problem, formula: Formula) -> str:
-    """Of an input with two to four values very many functions look like this one; 0 and ±1 are marks, not measures."""
+    """Of an input with two to four values very many functions look like this one; 0 and ±1 are marks, not measures.
+
+    Of marks, too, a formula must be seen at more rows than a few: two through which 2 x goes are no proof of it.
+    """
+    if inputs(formula) and (seen := _distinct(problem, formula)) < SETTINGS.fewest_levels:
+        return f"the inputs it reads differ in only {seen} rows, and other formulas agree at those"
     for i in sorted(inputs(formula)):
         levels = np.unique(problem.X[:, i])
         marks = len(levels) == 2 and bool(np.all(np.isin(levels, (-1, 0, 1))))

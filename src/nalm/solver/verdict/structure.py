@@ -1,9 +1,10 @@
 """Whether errors are noise, or something that a formula has missed.
 
-Noise knows nothing of the inputs. So the errors are tested in three ways that see different things: a cubic in the
+Noise knows nothing of the inputs. So the errors are tested in ways that see different things: a cubic in the
 inputs (an F test; global and sharp), the errors of the rows around (left-out predictions by kernels of several widths),
 and, under noise, the errors of the next rows along every coordinate, of the nearest rows, and of the next rows in the
-table: at the scale of the data, where any function that is smooth between rows shows.
+table: at the scale of the data, where any function that is smooth between rows shows. One that is not, because it turns
+faster than the rows follow each other, shows as a wave.
 """
 
 from __future__ import annotations
@@ -28,6 +29,11 @@ def structured(problem: Problem, formula: Formula, level: float = SETTINGS.struc
     Args:
         level: the chance that white errors are called structured by the F test.
     """
+    return _follow(problem, formula, level) or (problem.noisy and _waves_explain(problem, problem.errors(formula)))
+
+
+def _follow(problem: Problem, formula: Formula, level: float) -> bool:
+    """Do the errors follow the inputs as functions do that are smooth between the rows?"""
     errors = problem.errors(formula)
     if not np.all(np.isfinite(errors)):
         return True
@@ -55,7 +61,7 @@ def white(problem: Problem) -> bool:
         return False
     for values in (problem.y, np.abs(problem.y)):
         noise = replace(problem, y=values, noise=0.0, additive=float(np.std(values)))
-        if structured(noise, Constant(float(np.mean(values))), SETTINGS.white_level):
+        if _follow(noise, Constant(float(np.mean(values))), SETTINGS.white_level):
             return False
     return True
 
@@ -149,6 +155,35 @@ def _nearest_pairs(X: Array, columns: tuple[int, ...]) -> list[tuple[Indices, In
         pairs = pairs[pairs[:, 0] != pairs[:, 1]]
         close.append((pairs[:, 0], pairs[:, 1]))
     return close
+
+
+def _waves_explain(problem: Problem, errors: Array) -> bool:
+    """Does one wave along an input explain more of the errors than the best of so many waves does by chance?"""
+    rows = min(problem.rows, SETTINGS.kernel_rows)
+    errors = errors[:rows] - np.mean(errors[:rows])
+    chances, waves = [1.0], 0
+    for column in range(min(problem.columns, SETTINGS.neighbour_columns)):
+        sine, cosine = _waves_along(problem.X, column)
+        if rows < SETTINGS.wave_points or not sine.shape[1]:
+            continue
+        with np.errstate(all="ignore"):
+            ss, cc, sc = np.sum(sine**2, axis=0), np.sum(cosine**2, axis=0), np.sum(sine * cosine, axis=0)
+            by_sine, by_cosine = errors @ sine, errors @ cosine
+            explained = (by_sine**2 * cc - 2 * by_sine * by_cosine * sc + by_cosine**2 * ss) / (ss * cc - sc**2)
+            left = 1 - np.clip(np.nan_to_num(explained) / np.sum(errors**2), 0, 1)
+        chances.append(float(np.min(left)) ** ((rows - 3) / 2))  # of an F with two degrees of freedom
+        waves += sine.shape[1]
+    return min(chances) * waves < SETTINGS.neighbour_level
+
+
+@once_for_table(most=12)  # 3 MB each
+def _waves_along(X: Array, column: int) -> tuple[Array, Array]:
+    """Sines and cosines along a column, `(rows, waves)`, one radian over its range apart: to two rows a half wave."""
+    x = X[: SETTINGS.kernel_rows, column]
+    most = min(np.pi * len(np.unique(x)) / 2, SETTINGS.wave_scales)
+    angle = x[:, None] * np.arange(1.0, most) / (float(np.ptp(x)) or 1.0)
+    sine, cosine = np.sin(angle), np.cos(angle)
+    return sine - sine.mean(axis=0), cosine - cosine.mean(axis=0)
 
 
 def _standard(X: Array) -> Array:
