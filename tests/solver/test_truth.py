@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from benchmarks.adversary import case_of, smooth
+from benchmarks.adversary import case_of, printed, smooth
 from nalm.solver import Status, solve
 from nalm.solver.data.digits import full
 from nalm.solver.data.problem import Problem, checked
@@ -263,3 +263,10 @@ def test_a_formula_of_marks_is_seen_at_five_rows_or_more() -> None:
     assert solve(X, X[:, 0] + X[:, 1]).status is Status.AMBIGUOUS
     wider = np.random.default_rng(0).integers(0, 2, (80, 3)).astype(float)
     assert solve(wider, wider.sum(axis=1)).status is Status.EXACT
+
+
+def test_a_claim_with_a_fitted_number_does_not_win_over_a_plain_formula_that_explains_the_data_too() -> None:
+    case = case_of(printed, 1, seed=5002)  # x1 + x3 in three decimals: 2.0002*sqrt(x1*x3) was claimed
+    solution = solve(case.X, case.y, effort="quick")
+    assert str(solution.expression) == "x1 + x3"
+    assert solution.status not in (Status.EXACT, Status.REAL)

@@ -13,12 +13,13 @@ from nalm.solver.verdict.certainty import agrees_elsewhere
 
 def best_of(problem: Problem, tried: Sequence[Verdict], fallback: Iterable[Verdict] = ()) -> Verdict:
     """The simplest claim, with fewest fitted numbers; without any, the smallest error, also among the fallback."""
-    found = [v for v in tried if v.found] or [v for v in tried if v.status is Status.AMBIGUOUS]
+    explaining = [v for v in tried if v.found or v.status is Status.AMBIGUOUS]
+    found = [v for v in explaining if v.found] or explaining
     if not found:
         return refusal(problem, [*tried, *fallback])
     chosen = min(found, key=lambda v: (len(v.candidate.constants), v.candidate.complexity))
     best = chosen.candidate
-    candidates = (v.candidate for v in found)
+    candidates = (v.candidate for v in explaining)
     rivals = [c for c in candidates if c.complexity <= best.complexity + 1 and len(c.constants) <= len(best.constants)]
     if not all(agrees_elsewhere(problem, best.formula, rival.formula) for rival in rivals):
         return chosen.doubted("another formula of the same size fits as well but differs outside the data")
