@@ -255,6 +255,9 @@ def test_a_wave_that_turns_faster_than_the_rows_follow_is_no_noise() -> None:
     )
     alarms = [_waves_explain(Problem(X, X[:, 0], additive=1.0), rng.normal(size=100)) for _ in range(50)]
     assert sum(alarms) <= 1
+    few, constant = X[:8], np.ones((100, 1))
+    assert not _waves_explain(Problem(few, few[:, 0], additive=1.0), rng.normal(size=8))
+    assert not _waves_explain(Problem(constant, X[:, 0], additive=1.0), rng.normal(size=100))
 
 
 def test_a_formula_of_marks_is_seen_at_five_rows_or_more() -> None:

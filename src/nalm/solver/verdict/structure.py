@@ -161,10 +161,12 @@ def _waves_explain(problem: Problem, errors: Array) -> bool:
     """Does one wave along an input explain more of the errors than the best of so many waves does by chance?"""
     rows = min(problem.rows, SETTINGS.kernel_rows)
     errors = errors[:rows] - np.mean(errors[:rows])
-    chances, waves = [1.0], 0
+    if rows < SETTINGS.wave_points:
+        return False
+    chances, waves = [1.0], 1
     for column in range(min(problem.columns, SETTINGS.neighbour_columns)):
         sine, cosine = _waves_along(problem.X, column)
-        if rows < SETTINGS.wave_points or not sine.shape[1]:
+        if not sine.shape[1]:
             continue
         with np.errstate(all="ignore"):
             ss, cc, sc = np.sum(sine**2, axis=0), np.sum(cosine**2, axis=0), np.sum(sine * cosine, axis=0)
