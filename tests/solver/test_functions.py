@@ -152,6 +152,11 @@ def test_curves_keep_to_the_functions_that_are_allowed() -> None:
     solution = solve(*table(columns, between, truth, seed=3, rows=150), functions=["exp"])
     assert "sin" not in str(solution.expression)
     assert solution.status not in (Status.EXACT, Status.REAL)
+    X, y = table(1, (1, 9), lambda x: np.sin(7.3 * np.log(x)), seed=3, rows=150)
+    assert solve(X, y).status in (Status.EXACT, Status.REAL)
+    without = solve(X, y, functions=["exp", "sin", "cos"])
+    assert "log" not in str(without.expression)
+    assert without.status not in (Status.EXACT, Status.REAL)
 
 
 def test_only_inputs_of_both_signs_stand_as_their_size() -> None:

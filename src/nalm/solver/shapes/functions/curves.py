@@ -47,7 +47,8 @@ def curves(problem: Problem, columns: Indices, chosen: Sequence[Function]) -> Gr
     if problem.rows < problem.columns + SETTINGS.spare_rows:
         return
     lines = lines_of(problem)
-    for family in _families(problem, [int(i) for i in columns[: SETTINGS.curved_columns]]):
+    few = [int(i) for i in columns[: SETTINGS.curved_columns]]
+    for family in _families(problem, few, logarithms=Function.LOG in chosen):
         if set(family.needs) <= set(chosen):
             yield from (_proposed(problem, line, family) for line in lines)
 
@@ -112,9 +113,9 @@ def _unit(vector: Array) -> Array:
     return np.asarray(vector / (float(np.linalg.norm(vector)) or 1.0))
 
 
-def _families(problem: Problem, columns: list[int]) -> Iterator[_Curves]:
-    """All of one input first, then those of two."""
-    positive = [i for i in columns if np.all(problem.X[:, i] > 0)]
+def _families(problem: Problem, columns: list[int], logarithms: bool) -> Iterator[_Curves]:
+    """All of one input first, then those of two; powers, which are exponentials of logarithms, only with these."""
+    positive = [i for i in columns if logarithms and np.all(problem.X[:, i] > 0)]
     logs: dict[int, Formula] = {i: Applied(Function.LOG, Input(i)) for i in positive}
     for i in columns:
         yield _damped(problem, Input(i), Input(i))

@@ -59,7 +59,7 @@ def of_curve(problem: Problem, columns: Indices, chosen: Sequence[Function]) -> 
         if not (len(target) and np.isfinite(target).all() and np.ptp(target) > 0):
             continue
         for i in few:
-            for argument in _arguments(problem, i, outer):
+            for argument in _arguments(problem, i, outer, logarithms=Function.LOG in chosen):
                 found = derived(seen, [*plain, argument], target)
                 if found is not None:
                     kinds = [f for f in chosen if f is Function.EXP or (f is Function.SIN and outer is OUTERS[0])]
@@ -67,10 +67,10 @@ def of_curve(problem: Problem, columns: Indices, chosen: Sequence[Function]) -> 
                         yield map(outer.around, found.back(group))
 
 
-def _arguments(problem: Problem, column: int, outer: _Outer) -> Iterator[Formula]:
+def _arguments(problem: Problem, column: int, outer: _Outer, logarithms: bool) -> Iterator[Formula]:
     if outer is not OUTERS[0]:
         yield Input(column)
-    if np.all(problem.X[:, column] > 0):
+    if logarithms and np.all(problem.X[:, column] > 0):
         yield Applied(Function.LOG, Input(column))
     yield product([(Input(column), 2)])
     if np.all(problem.X[:, column] != 0):
