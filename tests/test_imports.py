@@ -146,6 +146,9 @@ LADDERS = {
         "calculus notation onnx_graph",
         "bounds",
     ],
+    "nalm.solver.settings": [
+        "arithmetic claims errors functions tables",
+    ],
     "nalm.solver.shapes": [
         "derived linear marquardt power screen",
         "approximation combine flexible shape",

@@ -1,0 +1,96 @@
+"""How polynomials and formulas with elementary functions are searched."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Functions:
+    """How polynomials and formulas with elementary functions are searched."""
+
+    # Polynomials and functions.
+    rows_per_coefficient: float = 1.25
+    """Rows for each coefficient of a polynomial: some must be left to contradict it."""
+    telling_features: int = 4
+    """Functions of small trees, for each view of the target, that are searched as if they were inputs."""
+    telling_rows: int = 256
+    """Rows that rank functions and scan scales; all rows judge."""
+    telling_block: int = 16
+    """Functions that are ranked at a time, so that their multiples stay in a processor's cache: 2 MB for six inputs."""
+    telling_chance: float = 1e-3
+    """Chance that any of the functions explains so much of a target that it has nothing to do with; above, none is
+    searched."""
+    telling_ridge: float = 1e-9
+    """Share of the trace added to the Gram matrix of a feature's multiples, which may be multiples of each other."""
+    functions_in_product: int = 3
+    """Functions beside the powers of a product."""
+    functions_in_sum: int = 4
+    """Terms with functions or powers beside a line: as many as Livermore-14 has, the longest sum of the lists."""
+    function_sums: int = 60
+    """Sums of each length that are kept for longer ones."""
+    function_terms: int = 4000
+    """Terms with functions among which sums are looked for: 16 million pairs, a few at a time."""
+    cubic_columns: int = 3
+    """Inputs of which a cubic in each may stand beside functions."""
+    nearly_half: float = 0.05
+    """Distance of a fitted exponent from a whole or half one, at which it is taken for that."""
+    highest_exponent: int = 12
+    """Of a product, from which on a fit is chance: none of the laws has more than 6 (Lennard-Jones has 12)."""
+    profiles_kept: int = 6
+    """Monomials for each function and scale that are worth a fit."""
+    scanned_rows: int = 96
+    """Rows that scan the scales of functions beside powers; all rows fit what is near."""
+    profile_close: float = 0.05
+    """One minus the correlation, above which a scale is not near; the scan's steps leave up to 0.02."""
+    profile_scan: tuple[float, float, int] = (0.2, 12.0, 24)
+    """Smallest and largest typical argument at which a function is tried, and how many: neighbours are 20 % apart.
+    At 0.2 exp is a line but for 2 %, at 12 it has grown 160,000-fold."""
+    profile_neighbour: float = 0.15
+    """Share of a scale, to either side, within which it is refined: more than half a step of the scan."""
+    profile_rounds: int = 60
+    """Golden sections: each leaves 0.62 of the interval, sixty 3e-13 of it."""
+    exact_scale: float = 1e-4
+    """Relative distance from 1, 2 or 1/2 at which a scale is tried as such, too; the judge decides."""
+    growth_scan: tuple[float, float, int] = (0.05, 30.0, 40)
+    """Exponents over the range of an input at which exp and tanh are tried: at 0.05 exp is a straight line but
+    for three parts in ten thousand, at 30 the largest value is 1e13 times the smallest."""
+    wave_points: int = 12
+    """Distinct values of an input, below which a wave through them says nothing."""
+    wave_scales: float = 400.0
+    """Radians over the range of an input up to which frequencies are scanned, in steps of one half."""
+    wave_close: float = 0.3
+    """Share of the target left at the best scanned scale, above which no wave is there."""
+    wave_phase: float = 1e-3
+    """Radians from a quarter turn, within which a phase is taken for one."""
+    curved_columns: int = 3
+    """Inputs of which curves with two unknown numbers are tried, the most important first: 27 scans."""
+    rate_scan: tuple[float, float, int] = (0.3, 30.0, 9)
+    """Exponents over the range of an input that start a curve; neighbours are 1.8 apart, and the best is refined."""
+    turn_scan: tuple[float, float, float] = (1.0, 100.0, 1.0)
+    """Radians over the range of an input, up to sixteen turns: a wave half a radian beside another is still like it."""
+    turn_scan_of_two: tuple[float, float, float] = (1.0, 32.0, 1.0)
+    """The same where two inputs are multiplied, up to five turns: a thousand pairs of waves."""
+    strongest: int = 8
+    """Waves that one of two may be, those which the target holds most of; a wave between two scanned ones shows in
+    both."""
+    centres: int = 25
+    """Quantiles of an input at which peaks and steps are tried."""
+    width_scan: tuple[float, float, int] = (0.01, 3.0, 16)
+    """Widths of peaks and steps, in ranges of the input; wider ones are parabolas and lines."""
+    shift_scan: tuple[float, float, int] = (0.02, 10.0, 12)
+    """Distances of the pole of a shifted power from the data, in ranges of the input; further away it is a parabola."""
+    shifted_exponents: tuple[float, ...] = (0.3, 0.7, 1.4, 2.2, 3.3, 5.0)
+    """Exponents that start a shifted power, of both signs; the best is refined."""
+    curve_rows: int = 96
+    """Rows that scan pairs of numbers; all rows refine them."""
+    curve_starts: int = 3
+    """Pairs that are refined."""
+    curve_apart: float = 0.2
+    """Share by which pairs must differ, so that not three neighbours are refined to the same curve."""
+    curve_steps: int = 60
+    """Values of the curve that a refinement may ask for."""
+    turned_columns: int = 3
+    """Inputs whose sine or cosine is tried below an inverse function, the most important first: six searches."""
+    functional_proposals: int = 12
+    """Formulas taken from each arithmetic shape of a derived problem."""
