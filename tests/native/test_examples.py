@@ -26,6 +26,10 @@ def test_an_example_computes_what_the_published_unit_does(
     example = case(name)
     torch.manual_seed(0)
     parameters = {n: torch.rand(shape, dtype=torch.float64) for n, shape in example.shapes.items()}
+    for n, box in example.boxes.items():
+        grid = unit(2, 1).weights[names[n]].grid
+        assert grid is not None
+        assert box == (min(grid), max(grid))
     if unit is nalm.NMRU:  # its signs are a cosine of a sum, here a product of cosines: equal on the grid
         parameters = {"w": torch.tensor([[1.0], [0.0], [0.0], [1.0]], dtype=torch.float64)}
     sign = torch.tensor([[1.0, 1, -1, -1], [1, -1, 1, -1]])
@@ -43,6 +47,8 @@ def test_noise_is_divided_out_where_weights_are_on_the_grid() -> None:
 
 
 def test_two_layers_are_a_product_of_sums() -> None:
+    assert case("two-layer 2").boxes == {"w1": nalm.NAU.W.box, "w2": nalm.NMU.W.box}
+    assert case("sNMU 2").boxes == {"w": nalm.NMU.W.box}
     weights = {"w1": torch.tensor([[1.0, 0.0], [1.0, -1.0]]), "w2": torch.ones(2, 1)}
     found = case("two-layer 2").forward(weights, torch.tensor([[2.0], [3.0]]), {})
     assert found.tolist() == [[(2 + 3) * -3.0]]

@@ -35,10 +35,6 @@ def _by_matrix(values: list[Value]) -> Iterable[tuple[Matrix, list[Value]]]:
 def _tiled(e: Code, first: str | int, last: str | int, size: int, body: Callable[[str, int], None]) -> None:
     """Calls body(start, count) over a range: tiles of `size`, then the rest one by one."""
     w = e.w
-    if size == 1:
-        with w.loop(first, last) as i:
-            body(i, 1)
-        return
     count = w.op(f"sub i64 {last}, {first}")
     tiles = w.op(f"sdiv i64 {count}, {size}")
     rest = w.op(f"add i64 {first}, {w.op(f'mul i64 {tiles}, {size}')}")

@@ -38,15 +38,9 @@ class Machine:
         tuning.slp_vectorization = False
         builder = binding.create_pass_builder(machine, tuning)
         builder.getModulePassManager().run(module, builder)
-        self.assembly = machine.emit_assembly
-        self._module = module
         self._engine = binding.create_mcjit_compiler(module, machine)
         self._engine.finalize_object()
 
     def function(self, name: str, *arguments: Any) -> Any:
         """A compiled function without a result, callable from Python; it runs without the interpreter's lock."""
         return ctypes.CFUNCTYPE(None, *arguments)(self._engine.get_function_address(name))
-
-    def listing(self) -> str:
-        """The machine's assembly, to read."""
-        return str(self.assembly(self._module))

@@ -83,11 +83,7 @@ def _cat(low: Lowering, parts: Sequence[Lowered], dim: int = 0) -> Lowered:
         _whole(low, part, dim, "cat")
     if low.axis(low.shape[dim]):
         raise Unsupported("cat", f"builds an axis of {low.shape[dim]}, which counts as a long axis")
-    return Lowered(np.concatenate(_aligned(parts), axis=dim), low.shape)
-
-
-def _aligned(parts: Sequence[Lowered]) -> list[Any]:
-    return [p.array for p in parts]
+    return Lowered(np.concatenate([p.array for p in parts], axis=dim), low.shape)
 
 
 def _stack(low: Lowering, parts: Sequence[Lowered], dim: int = 0) -> Lowered:
@@ -138,10 +134,6 @@ def _copy(low: Lowering, a: Lowered, b: Lowered, non_blocking: bool = False) -> 
     return Lowered(np.broadcast_to(b.array, a.array.shape).copy(), low.shape)
 
 
-def _full(low: Lowering, _: Any, value: Any, **__: Any) -> Lowered:
-    return _filled(low, value)
-
-
 def _filled(low: Lowering, value: Any) -> Lowered:
     array = np.empty(low.short(low.shape), dtype=object)
     array[...] = low.tensor(value).array
@@ -150,10 +142,6 @@ def _filled(low: Lowering, value: Any) -> Lowered:
 
 def _filling(value: float) -> Rule:
     return lambda low, *_, **__: _filled(low, value)
-
-
-def _scalar_tensor(low: Lowering, value: Any, **_: Any) -> Lowered:
-    return _filled(low, value)
 
 
 def _arange(low: Lowering, *args: Any, **_: Any) -> Lowered:
@@ -169,11 +157,9 @@ def _scatter_slice(low: Lowering, a: Lowered, b: Lowered, dim: int = 0, *where: 
 
 
 def _scatter_select(low: Lowering, a: Lowered, b: Lowered, dim: int, index: int) -> Lowered:
-    return _scatter_slice(low, a, _unsqueeze_entry(b, dim % len(a.shape)), dim, index, index % a.shape[dim] + 1)
-
-
-def _unsqueeze_entry(b: Lowered, dim: int) -> Lowered:
-    return Lowered(np.expand_dims(b.array, dim), (*b.shape[:dim], 1, *b.shape[dim:]))
+    at = dim % len(a.shape)
+    entry = Lowered(np.expand_dims(b.array, at), (*b.shape[:at], 1, *b.shape[at:]))
+    return _scatter_slice(low, a, entry, dim, index, index % a.shape[dim] + 1)
 
 
 VIEWS: dict[str, Rule] = {
@@ -201,12 +187,12 @@ VIEWS: dict[str, Rule] = {
     "aten._to_copy": _to_copy,
     "aten.copy_": _copy_,
     "aten.copy": _copy,
-    "aten.full": _full,
-    "aten.full_like": _full,
+    "aten.full": lambda low, _, value, **__: _filled(low, value),
+    "aten.full_like": lambda low, _, value, **__: _filled(low, value),
     "aten.new_full": lambda low, _, __, value, **___: _filled(low, value),
     **{f"aten.{name}{like}": _filling(0.0) for name in ("zeros", "new_zeros") for like in ("", "_like")},
     **{f"aten.{name}{like}": _filling(1.0) for name in ("ones", "new_ones") for like in ("", "_like")},
-    "aten.scalar_tensor": _scalar_tensor,
+    "aten.scalar_tensor": lambda low, value, **_: _filled(low, value),
     "aten.arange": _arange,
     "aten.slice_scatter": _scatter_slice,
     "aten.select_scatter": _scatter_select,
