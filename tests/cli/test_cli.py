@@ -155,6 +155,12 @@ def test_any_module_can_be_benchmarked(folder: Path) -> None:
     ("words", "message"),
     [
         (("rnu",), "Did you mean 'run'"),
+        (("help",), "No such command 'help'; see nalm --help"),
+        (("run",), "Missing argument 'study'; see nalm run --help"),
+        (("solve", "table.csv", "--target"), "see nalm --help"),
+        (("run", "my_study.py"), "my_study.py is a file; say which name in it is meant: my_study.py:NAME"),
+        (("run", "single-module/mul", "--unit", "mine.py"), "mine.py:NAME"),
+        (("show", "single-module/mul", "--store", "nothing.csv"), "nothing.csv does not exist"),
         (("run", "single-module/mull"), "Did you mean single-module/mul"),
         (("run", "single-module/mul", "--unit", "NMUU"), "Did you mean NMU"),
         (("run", "single-module/mul", "--range", "U[1,3)"), "Did you mean U[1,2"),

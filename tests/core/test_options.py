@@ -54,6 +54,8 @@ def test_a_subclass_inherits_options_and_may_add_its_own() -> None:
         (nalm.NSR, {"scale": -1.0}, r"NSR: scale is -1\.0"),
         (nalm.SNMU, {"noise": (0.0, 1.0)}, "0 < low < high"),
         (nalm.SNMU, {"noise": (1.0, 2.0, 3.0)}, "0 < low < high"),
+        (nalm.baselines.MLP, {"hidden": 8}, "MLP: hidden is 8; it needs a list of whole numbers of at least 1"),
+        (nalm.baselines.MLP, {"hidden": (8, 0)}, r"hidden is \(8, 0\)"),
         (nalm.NLRL, {"block": "xor"}, "block is 'xor'; it needs 'both', 'and' or 'or'"),
         (catalogue()["ScaledNMU"], {"before": (1, 0)}, r"before is \(1, 0\); it needs \(centre, spread\)"),
         (catalogue()["ScaledNMU"], {"after": (1, 2, 3)}, r"after is \(1, 2, 3\)"),

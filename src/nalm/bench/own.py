@@ -41,7 +41,7 @@ def _tasks(reference: str, found: object) -> list[Task]:
     if isinstance(found, Task):
         return [found]
     if not (isinstance(found, type) and issubclass(found, SampledTask)):
-        what = found.__name__ if isinstance(found, type) else f"a {type(found).__name__}"
+        what = f"the class {found.__name__}" if isinstance(found, type) else f"a {type(found).__name__}"
         raise ValueError(f"{reference} is {what}; it must be a Study, a Task, or a class derived from SampledTask")
     try:
         tasks: list[Task] = [found(train, test) for train, test in RANGES.values()]

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from nalm.cli.options import Selection, takes_selection
 from nalm.cli.screen import out
-
-if TYPE_CHECKING:
-    pass
 
 
 @takes_selection

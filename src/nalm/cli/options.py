@@ -153,6 +153,9 @@ class Selection:
 
     def _found(self) -> tuple[Study, list[str]]:
         """The study of the catalogue or of a user's file, and the rows to choose from it."""
+        for name in (self.study, *self.units):
+            if name.endswith(".py"):
+                raise ValueError(f"{name} is a file; say which name in it is meant: {name}:NAME")
         if ":" not in self.study:
             from nalm.bench.studies import find_study
 

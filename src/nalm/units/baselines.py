@@ -14,6 +14,7 @@ from itertools import pairwise
 import torch
 from torch import Tensor
 
+from nalm.core.arguments import Count, need_of
 from nalm.core.containers import Layers
 from nalm.core.option import Option
 from nalm.core.scalar import Scalar, dot, relu, sigmoid, tanh
@@ -192,7 +193,12 @@ class MLP(Layers):
 
     paper = "Baseline of Mistry et al. 2022"
     operations = "baseline"
-    hidden = Option[Sequence[int]]((100,), "the widths of the hidden layers")
+    hidden = Option[Sequence[int]](
+        (100,),
+        "the widths of the hidden layers",
+        "a list of whole numbers of at least 1",
+        need_of(Sequence[Count]).holds,
+    )
     activation = Option("relu", "the hidden layers' function", f"{NAMES} or prelu", HIDDEN.__contains__)
 
     def assemble(self, weights: Mapping[str, Weight]) -> None:

@@ -115,6 +115,8 @@ def read_table(path: PathLike) -> list[Record]:
             names, *lines = list(csv.reader(io.StringIO(content.decode(), newline=""), strict=True)) or [[]]
         finally:
             csv.field_size_limit(usual)  # the limit is the process's, not ours
+    except FileNotFoundError:
+        raise RecordError(f"{os.fspath(path)} does not exist; check its name") from None
     except (OSError, EOFError, UnicodeDecodeError, csv.Error, zlib.error) as error:
         raise RecordError(f"{os.fspath(path)} is not a readable table: {error}") from error
     for number, line in enumerate(lines, start=2):
