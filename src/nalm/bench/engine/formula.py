@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import torch
-
 from nalm.bench.engine.cohort import Cohort, train_cohort
 from nalm.bench.engine.options import Options
-from nalm.bench.engine.plain_backend import PlainBackend
-from nalm.bench.engine.unit_on_task import Arrays, UnitOnTask
+from nalm.bench.engine.plain_backend import LearningBackend
+from nalm.bench.engine.unit_on_task import UnitOnTask
 from nalm.bench.method import Search
 from nalm.bench.results.store import Store
 from nalm.bench.run import Run
+from nalm.core.unit import Unit
 
 if TYPE_CHECKING:
     from nalm.training.formula import FormulaLearner
@@ -26,34 +24,17 @@ def train_group(group: Sequence[Run], store: Store | None, options: Options) -> 
     return train_cohort(cohort, FormulaBackend(cohort.unit_on_task), store, options)
 
 
-class FormulaBackend(PlainBackend[Search]):
-    """Trains the cohort with `nalm.FormulaLearner`; a run whose formula is verified costs nothing any more."""
+class FormulaBackend(LearningBackend[Search]):
+    """By `nalm.FormulaLearner`; once every formula is verified, steps cost nothing."""
 
     name = "formula"
+    _learner: FormulaLearner | None = None
 
-    def __init__(self, unit_on_task: UnitOnTask[Search]) -> None:
-        super().__init__(unit_on_task)
-        self._learner: FormulaLearner | None = None
-
-    def advance(
-        self, state: Arrays, consts: Arrays, seeds: np.ndarray, first: int, count: int, alive: np.ndarray
-    ) -> None:
-        """`count` steps from step `first`, in place; runs that are not alive stay as they are."""
+    def learner(self, unit: Unit, seeds: list[int]) -> FormulaLearner:
         from nalm.training.formula import FormulaLearner
 
-        unit = self.unit_on_task.unit.train()
-        if self._learner is None:
-            self.load(state)
-            self._learner = FormulaLearner(unit, seed=seeds.tolist())
-        for step in range(first, first + count):
-            if bool(self._learner.settled.all()):
-                break
-            x, t = self.batch(consts, seeds, step)
+        return FormulaLearner(unit, seed=seeds)
 
-            def evaluate(x: torch.Tensor, t: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-                y = unit(x.mT)
-                return y, (y - t.mT).square().mean((-2, -1))
-
-            self._learner.step(evaluate, x, t)
-        for name, parameter in unit.named_parameters():
-            state[name][alive] = parameter.detach().numpy()[alive]
+    @property
+    def settled(self) -> bool:
+        return self._learner is not None and bool(self._learner.settled.all())

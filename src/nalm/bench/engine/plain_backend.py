@@ -1,16 +1,20 @@
-"""What the rule and the solver share: batches of the cohort as plain tensors, evaluation in torch."""
+"""What rule, formula learner and solver share: batches of the cohort as plain tensors, evaluation in torch."""
 
 from __future__ import annotations
 
-from typing import Generic
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import Any, Generic, Protocol
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from nalm.bench.distribution import Distribution
 from nalm.bench.engine import evaluation
 from nalm.bench.engine.unit_on_task import Arrays, M, UnitOnTask, selected
 from nalm.core.uniforms import uniforms
+from nalm.core.unit import Unit
 
 
 class PlainBackend(Generic[M]):
@@ -27,7 +31,7 @@ class PlainBackend(Generic[M]):
         """As the torch engine."""
         return evaluation.evaluate(self.unit_on_task, part, stream, parameters, consts, chosen)
 
-    def batch(self, consts: Arrays, seeds: np.ndarray, step: int) -> tuple[torch.Tensor, torch.Tensor]:
+    def batch(self, consts: Arrays, seeds: np.ndarray, step: int) -> tuple[Tensor, Tensor]:
         """Inputs and targets of a step, `(runs, in, samples)` and `(runs, out, samples)`."""
         stream, shape = self.unit_on_task.draws["x"]
         u = uniforms(torch.from_numpy(seeds), stream, step, shape)
@@ -40,3 +44,44 @@ class PlainBackend(Generic[M]):
         with torch.no_grad():
             for name, parameter in self.unit_on_task.unit.named_parameters():
                 parameter.copy_(torch.from_numpy(state[name]))
+
+
+class Learner(Protocol):
+    """What makes steps: an optimiser that calls the function it is given on the batch."""
+
+    def step(self, evaluate: Callable[..., tuple[Tensor, Tensor]], *batch: Tensor) -> Any: ...
+
+
+class LearningBackend(PlainBackend[M]):
+    """Trains the cohort on the squared error with a learner of its unit, all runs at once."""
+
+    _learner: Learner | None = None
+
+    @abstractmethod
+    def learner(self, unit: Unit, seeds: list[int]) -> Learner:
+        """What trains the unit, whose runs have these seeds."""
+
+    @property
+    def settled(self) -> bool:
+        """Whether no run can learn any more."""
+        return False
+
+    def advance(
+        self, state: Arrays, consts: Arrays, seeds: np.ndarray, first: int, count: int, alive: np.ndarray
+    ) -> None:
+        """`count` steps from step `first`, in place; runs that are not alive stay as they are."""
+        unit = self.unit_on_task.unit.train()
+        if self._learner is None:
+            self.load(state)
+            self._learner = self.learner(unit, seeds.tolist())
+
+        def evaluate(x: Tensor, t: Tensor) -> tuple[Tensor, Tensor]:
+            y = unit(x.mT)
+            return y, (y - t.mT).square().mean((-2, -1))
+
+        for step in range(first, first + count):
+            if self.settled:
+                break
+            self._learner.step(evaluate, *self.batch(consts, seeds, step))
+        for name, parameter in unit.named_parameters():
+            state[name][alive] = parameter.detach().numpy()[alive]
