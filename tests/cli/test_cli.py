@@ -178,6 +178,7 @@ def test_any_module_can_be_benchmarked(folder: Path) -> None:
         (("run", "single-module/mul", "--unit", "NMU", "--range", ","), "--range is empty"),
         (("run", "single-module/mul", "--rate", "0"), "--rate is 0; it needs a positive number"),
         (("run", "single-module"), "single-module/mul or"),
+        (("weights", "single-module/mul", "--seed", "4294967296"), "less than or equal to 4294967295"),
         (("doctor", "."), "is no file"),
         (("weights", "single-module/mul", "--unit", "NMU"), "one --range"),
     ],

@@ -25,12 +25,6 @@ def export(
     check_file(output, force, TABLES, [store])
     from nalm.bench.results.store import Store
 
-    count = 0
-
-    def write(file: Path) -> None:
-        nonlocal count
-        count = kept.export(file, compact=compact)
-
     with Store(store, readonly=True) as kept:
-        write_file(output, write, force, TABLES, [store])
+        count = write_file(output, lambda file: kept.export(file, compact=compact), force, TABLES, [store])
     out.say(f"{count} runs written to {output}.")

@@ -6,12 +6,13 @@ import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import typer
 
 from nalm.bench.results.writing import WriteRefused, check_target, write_safely
 
+T = TypeVar("T")
 Force = Annotated[bool, typer.Option("--force", help="Replace the file if it exists; a store is never replaced.")]
 
 
@@ -28,12 +29,12 @@ def check_file(path: Path, force: bool, endings: Sequence[str], sources: Sequenc
 
 
 def write_file(
-    path: Path, write: Callable[[Path], object], force: bool, endings: Sequence[str], sources: Sequence[Path] = ()
-) -> None:
+    path: Path, write: Callable[[Path], T], force: bool, endings: Sequence[str], sources: Sequence[Path] = ()
+) -> T:
     """Let `write` fill a temporary file beside `path`, which takes its place when it is complete."""
     check_file(path, force, endings, sources)
     with _interruptible():
-        write_safely(path, write, force=force, inputs=sources)
+        return write_safely(path, write, force=force, inputs=sources)
 
 
 @contextmanager

@@ -45,10 +45,9 @@ def write_table(
 
 def write_csv(path: PathLike, names: Sequence[str], blocks: Iterable[Sequence[str]], *, force: bool = False) -> int:
     """Write lines under column names as they come, some at a time; returns how many."""
-    count = 0
 
-    def write(temporary: Path) -> None:
-        nonlocal count
+    def write(temporary: Path) -> int:
+        count = 0
         with ExitStack() as stack:
             raw: Any = stack.enter_context(temporary.open("wb"))
             if str(path).endswith(".gz"):  # without name and time, so that equal tables are equal files
@@ -58,9 +57,9 @@ def write_csv(path: PathLike, names: Sequence[str], blocks: Iterable[Sequence[st
             for lines in blocks:
                 text.write("".join(lines))
                 count += len(lines)
+        return count
 
-    write_safely(path, write, force=force)
-    return count
+    return write_safely(path, write, force=force)
 
 
 def written(cell: Any, digits: int | None) -> str:

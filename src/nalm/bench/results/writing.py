@@ -8,8 +8,9 @@ import stat
 from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
+T = TypeVar("T")
 PathLike: TypeAlias = str | os.PathLike[str]
 OPEN: Counter[tuple[int, int]] = Counter()
 """Stores this process has open. Such a file must not be opened in another way: closing it again would release SQLite's
@@ -30,9 +31,11 @@ class WriteRefused(ValueError):
 
 
 def write_safely(
-    path: PathLike, write: Callable[[Path], object], *, force: bool = False, inputs: Iterable[PathLike] = ()
-) -> None:
+    path: PathLike, write: Callable[[Path], T], *, force: bool = False, inputs: Iterable[PathLike] = ()
+) -> T:
     """Let `write` fill a new file beside `path`, then put it in place at once: a reader never meets half a file.
+
+    Returns what `write` did.
 
     Args:
         write: receives the temporary path to write to.
@@ -45,11 +48,12 @@ def write_safely(
     # it ends alike, because the ending decides the format
     temporary = target.with_name(f".{os.getpid()}.{secrets.token_hex(4)}.{target.name}")
     try:
-        write(temporary)
+        result = write(temporary)
         with temporary.open("rb") as file:
             os.fsync(file.fileno())
         check_target(target, force=force, inputs=inputs)  # it may have appeared meanwhile
         temporary.replace(target)
+        return result
     finally:
         temporary.unlink(missing_ok=True)
 
