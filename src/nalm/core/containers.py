@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, cast
@@ -98,8 +99,20 @@ class Mixture(Unit):
         self.first = first
         self.second = second
 
-    def _mixed(self, gates: Sequence[Scalar], x: Sequence[Scalar]) -> list[Scalar]:
-        paths = zip(gates, self.first.formula(x), self.second.formula(x), strict=True)
+    @abstractmethod
+    def gate(self, x: Tensor) -> Tensor:
+        """The gate's value, `(*runs, in, samples)` to `(*runs, out, samples or 1)`."""
+
+    @abstractmethod
+    def gate_formula(self, x: Sequence[Scalar]) -> Sequence[Scalar]:
+        """The same on scalars."""
+
+    def compute(self, x: Tensor) -> Tensor:
+        g = self.gate(x)
+        return g * self.first.compute(x) + (1 - g) * self.second.compute(x)
+
+    def formula(self, x: Sequence[Scalar]) -> list[Scalar]:
+        paths = zip(self.gate_formula(x), self.first.formula(x), self.second.formula(x), strict=True)
         return [g * a + (1 - g) * b for g, a, b in paths]
 
 
@@ -108,12 +121,11 @@ class StaticMixture(Mixture):
 
     g = Weight("out", start=constant(0.0), grid=(0, 1), link=LOGISTIC, counts=False)
 
-    def compute(self, x: Tensor) -> Tensor:
-        g = self.g.unsqueeze(-1)
-        return g * self.first.compute(x) + (1 - g) * self.second.compute(x)
+    def gate(self, x: Tensor) -> Tensor:
+        return self.g.unsqueeze(-1)
 
-    def formula(self, x: Sequence[Scalar]) -> list[Scalar]:
-        return self._mixed(self.numbers("g"), x)
+    def gate_formula(self, x: Sequence[Scalar]) -> Sequence[Scalar]:
+        return self.numbers("g")
 
 
 class Gated(StaticMixture):
@@ -134,15 +146,10 @@ class InputMixture(Mixture):
     G = free("out in", uniform_within(glorot_bound))
 
     def gate(self, x: Tensor) -> Tensor:
-        """The gate's value, `(*runs, in, samples)` to `(*runs, out, samples)`."""
         return torch.sigmoid(self.G @ x)
 
-    def compute(self, x: Tensor) -> Tensor:
-        g = self.gate(x)
-        return g * self.first.compute(x) + (1 - g) * self.second.compute(x)
-
-    def formula(self, x: Sequence[Scalar]) -> list[Scalar]:
-        return self._mixed([sigmoid(dot(weights, x)) for weights in self.numbers("G")], x)
+    def gate_formula(self, x: Sequence[Scalar]) -> Sequence[Scalar]:
+        return [sigmoid(dot(weights, x)) for weights in self.numbers("G")]
 
 
 class InputGated(InputMixture):

@@ -95,7 +95,21 @@ class NAC(Unit):
         return [dot(row, x) for row in self.numbers("W")]
 
 
-class MulNAC(Unit):
+class _LogSpace(Unit):
+    """A product of magnitudes in log space, the same for each of the multiplicative NACs."""
+
+    form = Product(signed=False)
+    negatives = False
+    W: Weight
+
+    def compute(self, x: Tensor) -> Tensor:
+        return exp_log(x, self.W)
+
+    def formula(self, x: Sequence[Scalar]) -> list[Scalar]:
+        return exp_log_formula(x, self.numbers("W"))
+
+
+class MulNAC(_LogSpace):
     r"""Multiplicative NAC: a NAC in log space.
 
     Formula: $y_o = \prod_i (|x_i| + \epsilon)^{W_{oi}}$ with $W = \tanh(\hat W) \odot \sigma(\hat M)$, epsilon 1e-7.
@@ -110,18 +124,10 @@ class MulNAC(Unit):
 
     paper = NALU_PAPER
     operations = "* /"
-    form = Product(signed=False)
-    negatives = False
     W = nac_weight()
 
-    def compute(self, x: Tensor) -> Tensor:
-        return exp_log(x, self.W)
 
-    def formula(self, x: Sequence[Scalar]) -> list[Scalar]:
-        return exp_log_formula(x, self.numbers("W"))
-
-
-class MulNACSigmoid(Unit):
+class MulNACSigmoid(_LogSpace):
     r"""Multiplicative NAC whose weights are a plain sigmoid, so it multiplies but does not divide.
 
     Formula: $y_o = \prod_i (|x_i| + \epsilon)^{W_{oi}}$ with $W = \sigma(\hat W)$, epsilon 1e-7.
@@ -136,23 +142,10 @@ class MulNACSigmoid(Unit):
 
     paper = NAU_PAPER
     operations = "*"
-    form = Product(signed=False)
-    negatives = False
-    W = Weight(
-        "out in",
-        start=normal(0, _glorot_deviation),
-        grid=(0, 1),
-        link=LOGISTIC,
-    )
-
-    def compute(self, x: Tensor) -> Tensor:
-        return exp_log(x, self.W)
-
-    def formula(self, x: Sequence[Scalar]) -> list[Scalar]:
-        return exp_log_formula(x, self.numbers("W"))
+    W = Weight("out in", start=normal(0, _glorot_deviation), grid=(0, 1), link=LOGISTIC)
 
 
-class MulNACLinear(Unit):
+class MulNACLinear(_LogSpace):
     r"""Multiplicative NAC with the NMU's weights: linear, projected to [0, 1] and pulled to its ends.
 
     Formula: $y_o = \prod_i (|x_i| + \epsilon)^{W_{oi}}$, epsilon 1e-7.
@@ -167,16 +160,8 @@ class MulNACLinear(Unit):
 
     paper = NAU_PAPER
     operations = "*"
-    form = Product(signed=False)
-    negatives = False
     recipe = Recipe(steps=5_000_000, penalties={"to_grid": Ramp(10, 1_000_000, 2_000_000)})
     W = Weight("out in", start=uniform(0.25, 0.75), box=(0, 1), grid=(0, 1))
-
-    def compute(self, x: Tensor) -> Tensor:
-        return exp_log(x, self.W)
-
-    def formula(self, x: Sequence[Scalar]) -> list[Scalar]:
-        return exp_log_formula(x, self.numbers("W"))
 
 
 class NALU(Unit):

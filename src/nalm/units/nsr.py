@@ -143,12 +143,11 @@ class NSRChoice(Mixture):
         self.first = NAU(*sizes)
         self.second = NAU(*sizes)
 
-    def compute(self, x: Tensor) -> Tensor:
-        c = self.condition.compute(x)[..., : self.out_features, :]
-        return c * self.first.compute(x) + (1 - c) * self.second.compute(x)
+    def gate(self, x: Tensor) -> Tensor:
+        return self.condition.compute(x)[..., : self.out_features, :]
 
-    def formula(self, x: Sequence[Scalar]) -> list[Scalar]:
-        return self._mixed(self.condition.formula(x)[: self.out_features], x)
+    def gate_formula(self, x: Sequence[Scalar]) -> Sequence[Scalar]:
+        return self.condition.formula(x)[: self.out_features]
 
 
 class RecurrentNSR(Unit):
