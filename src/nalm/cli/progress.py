@@ -78,19 +78,18 @@ class Bar:
         label = f"{first.model.label} {first.task.operation} {heard.note}".rstrip()
         self._advance(heard.advanced * len(heard.runs), label, heard.solved)
 
-    def finished(self, row: dict[str, Any], alone: bool = False) -> dict[str, Any]:
+    def finished(self, row: dict[str, Any], alone: bool = False) -> None:
         """After each run; `alone` if it trained elsewhere, so that nothing was heard of it before."""
         self.solved += bool(row["solved"])
         if alone:
             self._advance(self.steps[row["id"]], f"{row['unit']} {row['operation']}", 0)
-        return row
 
     def _advance(self, steps: int, label: str, solved: int) -> None:
         self.done += steps
         task = self.progress.tasks[0]
         self.progress.update(
             self.bar,
-            completed=int((task.total or 0) * self.done / self.work),
+            completed=len(self.steps) * self.done // self.work,
             description=visible(label),
             speed=f"{self.done / (task.elapsed or 1e-9) / 1e6:.2f} M steps/s",
             solved=str(self.solved + solved),
