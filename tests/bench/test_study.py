@@ -62,6 +62,13 @@ def test_a_unit_of_ones_own_is_told_apart_from_a_row_of_the_same_name(tmp_path: 
     assert compare(small, records, *names[:2])["U[1,2)"].only_first == 4
 
 
+def test_a_unit_of_ones_own_is_a_row_of_its_own_on_images_too(tmp_path: Path) -> None:
+    first, second = own_units(tmp_path)
+    study = find_study("mnist/product").only([first, second])
+    assert study.rows == ["NMU (my_nmu.py)", f"NMU ({tmp_path / 'b' / 'my_nmu.py'})"]
+    assert [cell.model.label for cell in study.cells] == [cell.row for cell in study.cells]
+
+
 def test_a_users_file_is_executed_once(tmp_path: Path) -> None:
     path = tmp_path / "counted.py"
     path.write_text(f"import pathlib\nlog = pathlib.Path({str(tmp_path / 'log')!r})\n" + UNIT)

@@ -76,6 +76,7 @@ def test_control_c_is_quiet_at_any_moment(seconds: float, tmp_path: Path) -> Non
     assert process.returncode in (130, 0, -signal.SIGINT)  # the last as Python ends, which a shell calls 130, too
     assert "Traceback" not in errors
     assert "KeyboardInterrupt" not in errors
+    assert "\x1b" not in errors, "control characters are for terminals"
 
 
 def test_one_control_c_during_training_says_what_is_kept(tmp_path: Path) -> None:

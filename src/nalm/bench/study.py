@@ -252,12 +252,15 @@ class Study:
             return next(cell.row for cell in reversed(self.cells) if cell.model.layers[0].unit == name)
         return _pick(name, {_loose(row): row for row in self.rows}, f"unit in {self.name}")
 
-    def _with_unit(self, reference: str) -> Study:
-        """With the rows of a unit of the user's own, told apart from a row that has the same name."""
+    def label_for(self, reference: str) -> str:
+        """The name of the row of a user's own unit, told apart from a row that has the same name."""
         path, _, name = reference.rpartition(":")
         labels = (name, f"{name} ({Path(path).name})", f"{name} ({path})")
-        label = next(label for label in labels if label not in self.rows or label == labels[-1])
-        cells = []
+        return next(label for label in labels if label not in self.rows or label == labels[-1])
+
+    def _with_unit(self, reference: str) -> Study:
+        """With the rows of a unit of the user's own."""
+        cells, label = [], self.label_for(reference)
         for column in self.columns:
             like = next(cell for cell in self.cells if cell.column == column)
             model = single(reference, like.task.in_features, like.task.out_features, label=label)

@@ -64,7 +64,7 @@ class ImageStudy(Study):
 
     def _with_unit(self, reference: str) -> Study:
         alike = [c for c in self.cells if c.row == self.pattern]
-        model = head(reference, reference.rpartition(":")[2], outputs=alike[0].model.layers[-1].outputs)
+        model = head(reference, self.label_for(reference), outputs=alike[0].model.layers[-1].outputs)
         own = [replace(c, row=model.label, model=model) for c in alike]
         return replace(self, cells=(*self.cells, *own))
 

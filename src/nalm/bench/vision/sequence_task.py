@@ -62,9 +62,9 @@ class LoadedSequences:
 
         if self.task.noisy:
             network.head.train()
-        every = {id(images): torch.arange(len(images.labels)) for images in (self.validating, self.test)}
-        valid = read_all(network, self.validating, every[id(self.validating)])
-        test = read_all(network, self.test, every[id(self.test)])
+        valid, test = (
+            read_all(network, images, torch.arange(len(images.labels))) for images in (self.validating, self.test)
+        )
         errors = {length: error(self.test, test, index) for length, index in self.test_index.items()}
         chosen = self.test.labels >= self.smallest
         digits = torch.cartesian_prod(*[torch.arange(self.smallest, 10, device=self.test.labels.device)] * 2)
