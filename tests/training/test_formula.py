@@ -110,6 +110,9 @@ def test_attempts_are_drawn_in_the_shares_of_the_settings() -> None:
     assert float((drawn.outer[~single] < 0).double().mean()) == pytest.approx(s.reciprocal, abs=0.02)
     assert bool((drawn.outer[single] == 1).all())
     assert bool((drawn.sums[drawn.powers == 0] == 0).all())
+    begun = drawn.sums[drawn.powers != 0]
+    assert (float(begun.min()), float(begun.max())) == pytest.approx((-1, 1), abs=1e-3)
+    assert float(begun.mean()) == pytest.approx(0, abs=0.01)
 
 
 def test_a_start_has_the_scale_and_the_sign_of_the_target() -> None:
@@ -263,6 +266,29 @@ def test_stuck_attempts_begin_anew() -> None:
     assert bool((search.age < 8).all())
     assert bool((first[1] == 1).all())
     assert search.found(0) is None
+
+
+def test_a_step_that_helps_makes_the_next_one_bolder() -> None:
+    settings = Settings(attempts=32)
+    search = Attempts(Size(1, 2, 2), torch.tensor([0]), settings)
+    x = 1 + torch.rand(1, 2, 64, dtype=torch.float64)
+    search.step(torch.tensor([0]), x, x[:, 0] * x[:, 1])
+    learned = search.loss.clone()
+    search.step(torch.tensor([0]), x, x[:, 0] * x[:, 1])
+    helped = search.loss < learned
+    assert bool(helped.any())
+    ratios = {round(float(ratio), 6) for ratio in (search.damping / settings.damping)[helped]}
+    assert ratios <= {1 / 25, 4 / 5}, (
+        "a fifth after each step that lowered the error, four times after one that did not"
+    )
+
+
+def test_the_searches_of_a_model_have_seeds_of_their_own() -> None:
+    model = torch.nn.Sequential(nalm.FormulaLayer(2, 2), nalm.FormulaLayer(2, 3))
+    learner = nalm.FormulaLearner(model, seed=2**32 - 1)
+    seeds = torch.cat([track.search.seeds for track in learner.tracks])
+    assert len(set(seeds.tolist())) == 5
+    assert bool(((seeds >= 0) & (seeds < 2**32)).all())
 
 
 def test_the_example_prints_what_the_page_says(capsys: pytest.CaptureFixture[str]) -> None:

@@ -20,6 +20,7 @@ from nalm.training.rule.curvature import loss_probes
 from nalm.units.formula_layer import FormulaLayer
 
 LARGEST_SEED = 2**32
+BETWEEN_LAYERS, BETWEEN_OUTPUTS = 7919, 104729  # steps of the seed: primes, so that no two searches share one
 SOMETIME = torch.iinfo(torch.int64).max
 
 
@@ -67,7 +68,7 @@ class FormulaLearner:
         self.settings = settings or Settings()
         self.runs = common_runs(layers)
         seeds = seeds_of(seed, self.runs)
-        self.tracks = [Track(layer, seeds + 7919 * i, self.settings) for i, layer in enumerate(layers)]
+        self.tracks = [Track(layer, seeds + BETWEEN_LAYERS * i, self.settings) for i, layer in enumerate(layers)]
         taken = {p for layer in layers for p in layer.parameters()}
         self.base = _optimiser(base, [p for p in model.parameters() if p not in taken], taken)
         self.steps = 0
@@ -138,7 +139,7 @@ class Track:
     def __init__(self, layer: FormulaLayer, seeds: Tensor, settings: Settings) -> None:
         self.layer = layer
         self.settings = settings
-        rows = (seeds.unsqueeze(-1) + 104729 * torch.arange(layer.out_features)).reshape(-1) % LARGEST_SEED
+        rows = (seeds.unsqueeze(-1) + BETWEEN_OUTPUTS * torch.arange(layer.out_features)).reshape(-1) % LARGEST_SEED
         self.search = Attempts(Size(layer.terms, layer.factors, layer.in_features), rows, settings)
         self.held = torch.zeros(len(rows), dtype=torch.bool)
         self.until = torch.full((len(rows),), SOMETIME)  # the step at which the search for a shorter formula ends
