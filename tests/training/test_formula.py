@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import runpy
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -97,7 +98,7 @@ def test_a_formula_is_confirmed_up_to_rounding_only() -> None:
 
 
 def test_attempts_are_drawn_in_the_shares_of_the_settings() -> None:
-    s = Settings()
+    s = Settings(one_term=0.3, alike=0.8)  # no share is one half, which could be told from no other half
     u = uniforms(3, 0, 0, (20_000, draws(2, 3, 4))).double()
     drawn = draw(u, 2, 3, 4, s)
     single = drawn.open[:, 1] == 0
@@ -107,6 +108,9 @@ def test_attempts_are_drawn_in_the_shares_of_the_settings() -> None:
     shares = [float((width == n).double().mean()) for n in (1, 2, 3)]
     assert shares == pytest.approx([s.one_factor, s.two_factors, 1 - s.one_factor - s.two_factors], abs=0.02)
     assert float((drawn.powers[:, 0, 0] < 0).double().mean()) == pytest.approx(s.dividing, abs=0.02)
+    pair = drawn.powers[width == 2, 0, :2]
+    alike = s.alike + (1 - s.alike) * (s.dividing**2 + (1 - s.dividing) ** 2)  # also by chance
+    assert float((pair[:, 0] == pair[:, 1]).double().mean()) == pytest.approx(alike, abs=0.02)
     assert float((drawn.outer[~single] < 0).double().mean()) == pytest.approx(s.reciprocal, abs=0.02)
     assert bool((drawn.outer[single] == 1).all())
     assert bool((drawn.sums[drawn.powers == 0] == 0).all())
@@ -281,6 +285,15 @@ def test_a_step_that_helps_makes_the_next_one_bolder() -> None:
     assert ratios <= {1 / 25, 4 / 5}, (
         "a fifth after each step that lowered the error, four times after one that did not"
     )
+
+
+def test_the_numbers_of_the_search_are_those_of_the_committed_results() -> None:
+    """No run is named by them, so that one that changed would give other results under the same name."""
+    assert asdict(Settings()) == {
+        **{"attempts": 64, "damping": 1e-2, "patience": 20, "longest": 150, "close": 1e-6, "agreements": 3},
+        **{"longer": 20, "doubts": 20, "rounding": 8.0, "one_term": 0.5, "one_factor": 0.35, "two_factors": 0.4},
+        **{"alike": 0.5, "dividing": 0.4, "reciprocal": 0.25},
+    }
 
 
 def test_the_searches_of_a_model_have_seeds_of_their_own() -> None:

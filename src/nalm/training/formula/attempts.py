@@ -117,7 +117,7 @@ class Attempts:
         moved = Numbers(numbers.sums - change, numbers.powers, numbers.open, numbers.outer)
         before = angle.loss(now.output, target, scale)
         after = angle.loss(compute(moved, x).output, target, scale)
-        better = (after < before) & moved.sums.isfinite().all(-1).all(-1).all(-1)
+        better = (after < before) & moved.sums.isfinite().flatten(2).all(-1)
         self.numbers.sums[rows] = torch.where(better[..., None, None, None], moved.sums, numbers.sums)
         self.damping[rows] = torch.where(better, damping * EASIER, damping * HARDER).clamp(*DAMPING_RANGE)
         loss = torch.where(better, after, before)
