@@ -130,6 +130,8 @@ def test_a_start_has_the_scale_and_the_sign_of_the_target() -> None:
     assert bool(fit.sums.isfinite().all())
     assert float(after.mean()) < 0.3 * float(before)
     assert float(compute(fit, x).output.median()) < -100
+    smaller = fitted(drawn, x.expand(200, 4, 128), target.expand(200, 128) / 1e6)
+    assert (1e6 * compute(smaller, x).output / compute(fit, x).output).log().abs().median() < 1e-6  # in any unit alike
 
 
 def learn(
