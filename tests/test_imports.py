@@ -173,7 +173,8 @@ LADDERS = {
         "fill stack",
     ],
     "nalm.solver.verdict": [
-        "candidate certainty edits learning refine structure",
+        "candidate edits information learning refine structure",
+        "certainty",
         "choice front judge print",
         "everywhere noise",
     ],

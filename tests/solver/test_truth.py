@@ -8,17 +8,29 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from benchmarks.adversary import case_of, printed, smooth
+from benchmarks.adversary import case_of, printed, smooth, special_function
 from nalm.solver import Status, solve
 from nalm.solver.data.digits import full
 from nalm.solver.data.problem import Problem, checked
-from nalm.solver.formula.algebra import Applied, Formula, Input, product, total, with_real_coefficients
+from nalm.solver.formula.algebra import (
+    Applied,
+    Constant,
+    Formula,
+    Input,
+    WeightedSum,
+    product,
+    total,
+    with_real_coefficients,
+)
 from nalm.solver.formula.calculus import evaluate, gradients
 from nalm.solver.formula.functions import Function
-from nalm.solver.verdict.certainty import exponents_are_certain
+from nalm.solver.verdict.candidate import Candidate, Verdict
+from nalm.solver.verdict.certainty import doubt, exponents_are_certain, symbol_bits
+from nalm.solver.verdict.choice import best_of
+from nalm.solver.verdict.information import unfitted_bits
 from nalm.solver.verdict.noise import noise_of
 from nalm.solver.verdict.refine import rational, refine, with_exact_constants
-from nalm.solver.verdict.structure import _waves_explain, structured
+from nalm.solver.verdict.structure import _waves_explain, cubic, structured
 
 CLAIMS = (Status.EXACT, Status.REAL)
 Array = np.ndarray
@@ -273,3 +285,66 @@ def test_a_claim_with_a_fitted_number_does_not_win_over_a_plain_formula_that_exp
     solution = solve(case.X, case.y, effort="quick")
     assert str(solution.expression) == "x1 + x3"
     assert solution.status not in (Status.EXACT, Status.REAL)
+
+
+# E. What the rows can tell at all.
+
+
+def test_rows_of_a_narrow_range_tell_few_numbers_of_a_smooth_function() -> None:
+    """Five fitted numbers and three functions chosen among thousands meet any smooth function of one input there."""
+    case = case_of(smooth, 25, seed=7001)  # claimed as 1.97 x + 0.1 sin(x/2) + 0.21 cos(x + 1) - 1.92 + 1.8 exp(-x)
+    x = Input(0)
+    wave = Applied(Function.COS, total([(Fraction(1), x), (Fraction(1), Constant(Fraction(1)))]))
+    terms = [
+        (1.8019609164098294, Applied(Function.EXP, total([(Fraction(-1), x)]))),
+        (0.09976044529151608, Applied(Function.SIN, total([(Fraction(1, 2), x)]))),
+        (0.210518374198358, wave),
+        (1.9700676693522738, x),
+        (-1.9223851423764755, Constant(Fraction(1))),
+    ]
+    problem = checked(case.X, case.y)
+    claimed = WeightedSum(tuple(terms))
+    assert problem.holds(claimed)
+    assert unfitted_bits(problem, claimed) < symbol_bits(problem, claimed) / 2
+    assert "any smooth function" in doubt(problem, claimed)
+    # The same rows prove a line with two real numbers, which leaves most of what they tell unfitted.
+    line = total([(1.7345, x), (0.2361, Constant(Fraction(1)))])
+    straight = checked(case.X, evaluate(line, case.X))
+    assert unfitted_bits(straight, line) > 2 * symbol_bits(straight, line)
+    assert doubt(straight, line) == ""
+
+
+def test_what_rows_tell_grows_with_the_range_the_inputs_and_the_digits_and_falls_with_fitted_numbers() -> None:
+    rng = np.random.default_rng(0)
+
+    def told(low: float, high: float, formula: Formula, digits: type = np.float64) -> float:
+        X = rng.uniform(low, high, (100, 2))
+        return unfitted_bits(Problem(X, evaluate(formula, X).astype(digits).astype(np.float64)), formula)
+
+    plain, fitted = product([(A, 2)]), total([(1.234, product([(A, 2)]))])
+    assert told(1.1, 1.2, plain) < told(1, 2, plain) < told(-2, 2, plain)
+    assert told(1, 2, plain, np.float32) < told(1, 2, plain) / 2
+    assert told(1, 2, fitted) < told(1, 2, plain) - 20  # bits: one number is taken up
+    assert told(1, 2, product([(A, 2), (B, 1)])) > 2 * told(1, 2, plain)
+    turning = Applied(Function.SIN, total([(Fraction(30), A)]))
+    assert told(1, 2, turning) > 2 * told(1, 2, plain)  # a wave shows more than a parabola
+
+
+def test_a_few_rows_with_other_columns_cannot_tell_noise_from_a_missed_term() -> None:
+    case = case_of(special_function, 3, seed=7001)  # I0(x0 / 12) + x1 in twelve rows, claimed as 1.0006 (x1 + 1)
+    assert solve(case.X, case.y).status not in CLAIMS
+    # The square of a column that the formula does not read is among the terms that are looked at.
+    X = np.random.default_rng(3).uniform(-1, 1, (60, 3))
+    missed = Problem(X, X[:, 0] + 0.01 * X[:, 2] ** 2, additive=0.003)
+    basis = cubic(missed.X, [0])
+    square = (X[:, 2] - X[:, 2].mean()) ** 2
+    left = square - basis @ np.linalg.lstsq(basis, square, rcond=None)[0]
+    assert np.linalg.norm(left) < 1e-9 * np.linalg.norm(square)
+
+
+def test_fractions_of_many_digits_are_no_simpler_than_fitted_numbers() -> None:
+    X = np.random.default_rng(0).uniform(1, 2, (40, 1))
+    problem = Problem(X, 1.5 * X[:, 0])
+    long, short = total([(Fraction(17763927211820, 99), A)]), total([(1.5, A)])
+    verdicts = [Verdict(Candidate(formula, "sum", 0.0, 0.0), Status.AMBIGUOUS) for formula in (long, short)]
+    assert best_of(problem, verdicts).candidate.formula == short

@@ -20,11 +20,12 @@ from nalm.solver.verdict.certainty import (
     spread_elsewhere,
     stretched,
     symbol_bits,
+    whole_bits,
 )
 from nalm.solver.verdict.edits import edits
 from nalm.solver.verdict.everywhere import Contradictions
 from nalm.solver.verdict.judge import judge
-from nalm.solver.verdict.noise import Noise, _whole_bits, noise_of
+from nalm.solver.verdict.noise import Noise, noise_of
 from nalm.solver.verdict.print import as_printed
 from nalm.solver.verdict.refine import _shortest, rational, refine
 from nalm.solver.verdict.structure import _explained, _foretold, _neighbours_foretell, cubic, structured
@@ -107,7 +108,7 @@ def test_bits_of_a_formula_are_those_of_its_symbols_and_real_numbers() -> None:
     assert symbol_bits(problem, PRODUCT) == pytest.approx(2 * symbol + 2)
     number = -math.log2(problem.rounding + 0.01)
     assert description_bits(problem, real(1.3, PRODUCT)) == pytest.approx(3 * symbol + 2 + number)
-    assert _whole_bits(total([(Fraction(57), Input(0)), (Fraction(3, 4), Input(1))])) == pytest.approx(
+    assert whole_bits(total([(Fraction(57), Input(0)), (Fraction(3, 4), Input(1))])) == pytest.approx(
         math.log2(57) + math.log2(12)
     )
 

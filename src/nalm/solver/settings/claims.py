@@ -81,6 +81,10 @@ class Claims:
     """Bits taken off what each row tells: an error of one deviation is nothing special, one of four is."""
     joining_bits: float = 2.5
     """Bits that say how a symbol is joined to the others, beside which one it is: sum, product, exponent, function."""
+    slope_step: float = 1e-4
+    """Deviations of an input by which it is moved to see how fast a slope changes."""
+    smallest_direction: float = 1e-14
+    """Share of the largest variance of a smooth function, below which rounding decides what a direction holds."""
     rows_per_term: int = 3
     """Rows for each term of a cubic, so that an F test has twice as many degrees of freedom left as it spends."""
     most_cubic_terms: int = 84

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 
 from nalm.solver.data.digits import half_units
 from nalm.solver.data.problem import Problem
-from nalm.solver.formula.algebra import Formula, inputs, real_constants, size
+from nalm.solver.formula.algebra import Applied, Formula, PowerProduct, WeightedSum, inputs, real_constants, size
 from nalm.solver.formula.calculus import (
     Array,
     argument_bends,
@@ -19,15 +20,20 @@ from nalm.solver.formula.calculus import (
     gradients,
 )
 from nalm.solver.settings import SETTINGS
+from nalm.solver.verdict.information import unfitted_bits
 
 
 def doubt(problem: Problem, formula: Formula) -> str:
     """Why a formula that reproduces the data may still not be the law; empty if the data leave no doubt."""
     if evidence_bits(problem, formula) - description_bits(problem, formula) < SETTINGS.spare_bits:
         return "there are too few rows to be sure of a formula this long"
+    if not problem.noisy and unfitted_bits(problem, formula) < symbol_bits(problem, formula) + whole_bits(formula):
+        return (
+            "on so small a range any smooth function could be written like this: its numbers take up all the data tell"
+        )
     if few := _few_levels(problem, formula):
         return few
-    if problem.noisy and _distinct(problem, formula) < SETTINGS.rows_per_term * _cubic_terms(formula):
+    if problem.noisy and _distinct(problem, formula) < SETTINGS.rows_per_term * _terms_missed(problem, formula):
         return "there are too few distinct rows to tell noise from what the formula may have missed"
     pinned = SETTINGS.pinned if problem.printed is None else SETTINGS.pinned_in_print
     if not spread_elsewhere(problem, formula) < (SETTINGS.pinned_under_noise if problem.noisy else pinned):
@@ -59,9 +65,11 @@ def _distinct(problem: Problem, formula: Formula) -> int:
     return len(np.unique(problem.X[:, sorted(inputs(formula))], axis=0))
 
 
-def _cubic_terms(formula: Formula) -> int:
-    """How many terms to the third degree the inputs read have, as many as tests for missed terms can use."""
-    return min(math.comb(len(inputs(formula)) + 3, 3), SETTINGS.most_cubic_terms)
+def _terms_missed(problem: Problem, formula: Formula) -> int:
+    """How many terms a test for missed ones should look at: to the third degree in the inputs read, a line and a square
+    in each of the others."""
+    read = len(inputs(formula))
+    return min(math.comb(read + 3, 3), SETTINGS.most_cubic_terms) + 2 * (problem.columns - read)
 
 
 def exponents_are_certain(problem: Problem, formula: Formula) -> bool:
@@ -144,15 +152,30 @@ def evidence_bits(problem: Problem, formula: Formula) -> float:
 
 
 def description_bits(problem: Problem, formula: Formula) -> float:
-    """About how many bits name a formula: which inputs, joined how, and each real constant to the noise."""
+    """About how many bits name a formula: its symbols, its whole numbers, and each real constant to the noise."""
     constant = -math.log2(problem.rounding + problem.blur)
-    return symbol_bits(problem, formula) + constant * len(real_constants(formula))
+    return symbol_bits(problem, formula) + whole_bits(formula) + constant * len(real_constants(formula))
 
 
 def symbol_bits(problem: Problem, formula: Formula) -> float:
-    """The same without the real constants."""
+    """The bits that say which inputs a formula reads, and how they are joined."""
     symbol = math.log2(problem.columns + 2) + SETTINGS.joining_bits
     return size(formula) * symbol + len(inputs(formula))
+
+
+def whole_bits(formula: Formula) -> float:
+    """What the whole numbers and fractions of a formula take beyond a symbol: 57 is less likely than 1."""
+    match formula:
+        case WeightedSum(terms):
+            numbers = [c for c, _ in terms if isinstance(c, Fraction)]
+            own = sum(math.log2(max(abs(number.numerator) * number.denominator, 1)) for number in numbers)
+            return own + sum(whole_bits(term) for _, term in terms)
+        case PowerProduct(factors):
+            return sum(whole_bits(factor) for factor, _ in factors)
+        case Applied(_, argument):
+            return whole_bits(argument)
+        case _:
+            return 0.0
 
 
 def spread_elsewhere(problem: Problem, formula: Formula) -> float:

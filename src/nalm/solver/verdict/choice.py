@@ -8,15 +8,18 @@ from nalm.solver.data.problem import Problem
 from nalm.solver.formula.algebra import real_constants
 from nalm.solver.settings import SETTINGS
 from nalm.solver.verdict.candidate import Status, Verdict
-from nalm.solver.verdict.certainty import agrees_elsewhere
+from nalm.solver.verdict.certainty import agrees_elsewhere, description_bits
 
 
 def best_of(problem: Problem, tried: Sequence[Verdict], fallback: Iterable[Verdict] = ()) -> Verdict:
-    """The simplest claim, with fewest fitted numbers; without any, the smallest error, also among the fallback."""
+    """The simplest claim, with fewest fitted numbers; without any, the shortest description of what fits the data;
+    without that, the smallest error, also among the fallback."""
     explaining = [v for v in tried if v.found or v.status is Status.AMBIGUOUS]
-    found = [v for v in explaining if v.found] or explaining
-    if not found:
+    found = [v for v in explaining if v.found]
+    if not explaining:
         return refusal(problem, [*tried, *fallback])
+    if not found:  # a fraction with twenty digits is no simpler than a fitted number
+        return min(explaining, key=lambda v: description_bits(problem, v.candidate.formula))
     chosen = min(found, key=lambda v: (len(v.candidate.constants), v.candidate.complexity))
     best = chosen.candidate
     candidates = (v.candidate for v in explaining)

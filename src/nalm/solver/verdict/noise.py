@@ -10,17 +10,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
 
 from nalm.solver.data.problem import Problem
-from nalm.solver.formula.algebra import Applied, Formula, PowerProduct, WeightedSum, real_constants
+from nalm.solver.formula.algebra import Formula, real_constants
 from nalm.solver.formula.calculus import Array, evaluate
 from nalm.solver.settings import SETTINGS
 from nalm.solver.verdict.candidate import Finding, Status
-from nalm.solver.verdict.certainty import agrees_elsewhere, symbol_bits
+from nalm.solver.verdict.certainty import agrees_elsewhere, symbol_bits, whole_bits
 from nalm.solver.verdict.choice import refusal
 from nalm.solver.verdict.edits import edits
 from nalm.solver.verdict.judge import judge
@@ -88,23 +87,8 @@ class _Explanation:
     def cost(self, problem: Problem) -> float:
         """Twice the description length in nats: the errors at their own level, the formula, its fitted constants."""
         constants = len(real_constants(self.formula))
-        bits = symbol_bits(problem, self.formula) + _whole_bits(self.formula)
+        bits = symbol_bits(problem, self.formula) + whole_bits(self.formula)
         return self.noise.surprise(problem) + 2 * math.log(2) * bits + constants * math.log(problem.rows)
-
-
-def _whole_bits(formula: Formula) -> float:
-    """What the whole numbers and fractions of a formula take beyond a symbol: 57 is less likely than 1."""
-    match formula:
-        case WeightedSum(terms):
-            numbers = [c for c, _ in terms if isinstance(c, Fraction)]
-            own = sum(math.log2(max(abs(number.numerator) * number.denominator, 1)) for number in numbers)
-            return own + sum(_whole_bits(term) for _, term in terms)
-        case PowerProduct(factors):
-            return sum(_whole_bits(factor) for factor, _ in factors)
-        case Applied(_, argument):
-            return _whole_bits(argument)
-        case _:
-            return 0.0
 
 
 class Pool:

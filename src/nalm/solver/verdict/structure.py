@@ -194,7 +194,7 @@ def _standard(X: Array) -> Array:
 
 
 def cubic(X: Array, used: Sequence[int]) -> Array:
-    """All terms to the third degree in the inputs read, the other inputs, products of two; a third as many as rows."""
+    """All terms to the third degree in the inputs read, the other inputs, squares and products; a third of the rows."""
     rows, columns = X.shape
     standard = _standard(X)
     varied = X.std(axis=0) > 0
@@ -203,6 +203,7 @@ def cubic(X: Array, used: Sequence[int]) -> Array:
     terms = chain(
         chain.from_iterable(combinations_with_replacement(read, degree) for degree in range(4)),
         ((i,) for i in others),
+        ((i, i) for i in others),
         ((i, j) for j in others for i in (*read, *others) if i < j or i in read),
     )
     kept = list(islice(terms, max(1, rows // 3)))
