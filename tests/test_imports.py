@@ -37,7 +37,8 @@ LADDERS = {
         "study vision",
         "changes own rebuild results studies",
         "engine report",
-        "landscape speed verify",
+        "landscape speed verify weight_path",
+        "starts",
         "show",
     ],
     "nalm.bench.engine": [

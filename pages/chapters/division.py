@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nalm.bench.landscape import LANDSCAPES, weight_path
+from nalm.bench.landscape import LANDSCAPES
 from nalm.bench.results.stats import Interval, clustered_rate
 from nalm.bench.show.drawings import draw_landscapes, draw_lines, draw_path
 from nalm.bench.studies import find_study
@@ -12,6 +12,7 @@ from nalm.bench.studies.division import LABELS, MIXED_SETS, NEGATIVE, OTHERS, PO
 from nalm.bench.study import Cell
 from nalm.bench.tasks.arithmetic import RANGES
 from nalm.bench.tasks.division import GOLD, Division, gold_error, near_zero
+from nalm.bench.weight_path import weight_path
 from pages.committed import rows_of
 from pages.markdown import markdown_table, picture
 

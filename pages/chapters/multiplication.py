@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from nalm.bench.landscape import LANDSCAPES, from_every_start
+from nalm.bench.landscape import LANDSCAPES
 from nalm.bench.results.summary import CellSummary
 from nalm.bench.show.drawings import draw_landscapes, draw_starts, figure_of
 from nalm.bench.show.figures import COLOURS
+from nalm.bench.starts import from_every_start
 from nalm.bench.studies import find_study
 from pages.committed import cells_of
 from pages.markdown import markdown_table, picture

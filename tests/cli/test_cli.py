@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nalm.bench.landscape import Starts
+from nalm.bench.starts import Starts
 from nalm.bench.studies import studies
 from nalm.bench.study import Study
 from nalm.units import catalogue
@@ -101,7 +101,7 @@ def test_starts_and_weights_are_drawn_and_told(folder: Path, monkeypatch: pytest
         asked.append((noise, steps, count))
         return Starts(np.zeros((count, count, 2)), np.ones((count, count, 2)))
 
-    monkeypatch.setattr("nalm.bench.landscape.from_every_start", solved_from_everywhere)
+    monkeypatch.setattr("nalm.bench.starts.from_every_start", solved_from_everywhere)
     said = works("starts", "--steps", 7, "--count", 3, "--output", folder / "starts.svg").splitlines()
     assert asked == [(None, 7, 3), ((1.0, 5.0), 7, 3)]
     assert said[:2] == [f"{unit}: 100% of 9 starts end at (1, 1)." for unit in ("NMU", "sNMU")]

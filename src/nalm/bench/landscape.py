@@ -1,33 +1,20 @@
-"""Loss surfaces over two weights, where training ends from every start, and the path of weights in a run: numbers only.
-
-`nalm.bench.show.drawings` draws them.
-"""
+"""Published loss surfaces over two weights: numbers only, `nalm.bench.show.drawings` draws them."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from nalm.bench.engine.cohort import Cohort
-from nalm.bench.engine.descent import choose
-from nalm.bench.engine.descent_step import DescentStep
-from nalm.bench.engine.options import Options
-from nalm.bench.engine.unit_on_task import substituted
 from nalm.bench.find import nearest
-from nalm.bench.method import Descent
-from nalm.bench.run import Run
-from nalm.core.uniforms import Stream, supplied, uniforms
 from nalm.core.unit import Unit
 from nalm.units.division import NMRU, NRU
 from nalm.units.nau import NMU
-from nalm.units.snmu import SNMU
 
 Floats = NDArray[np.float64]
 SAMPLE = (1.0, 1.2, 1.8, 2.0)  # (x1 + x2)(x1 + x2 + x3 + x4) = 13.2
@@ -141,72 +128,3 @@ def find_landscape(name: str) -> Landscape:
     if name not in LANDSCAPES:
         raise ValueError(f"There is no landscape {name!r}. {nearest(name, LANDSCAPES)}")
     return LANDSCAPES[name]
-
-
-# -- starts --------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Starts:
-    """Where SGD on one sample ends from every start on a grid: weights `(count, count, 2)` before and after."""
-
-    before: Floats
-    after: Floats
-
-    @property
-    def solved(self) -> NDArray[np.bool_]:
-        """Whether both weights came within 0.01 of one, `(count, count)`."""
-        return np.asarray(np.abs(self.after - 1).max(-1) < 0.01)
-
-
-def from_every_start(
-    noise: tuple[float, float] | None = None,
-    sample: tuple[float, float] = PAIR,
-    count: int = 21,
-    steps: int = 2_500,
-    rate: float = 1e-3,
-) -> Starts:
-    """Train an NMU (or, with a noise range, an sNMU) on one product from `count` x `count` starts on [0, 1].
-
-    Plain SGD, projection to [0, 1], no penalty, as in Mistry 2023, figure 4.3.
-    """
-    axis = torch.linspace(0, 1, count, dtype=torch.float64)
-    before = torch.cartesian_prod(axis, axis)
-    unit = SNMU(2, 1, (len(before),), noise=noise) if noise else NMU(2, 1, (len(before),))
-    x = torch.tensor(sample, dtype=torch.float64).reshape(2, 1).expand(len(before), 2, 1)
-    target = sample[0] * sample[1]
-    weights = before
-    for step in range(steps):
-        weights = weights.detach().requires_grad_()
-        draw = partial(uniforms, 0, Stream.NOISE, step)
-        with substituted(unit.train(), {"W": weights.unsqueeze(-2)}), supplied(draw):
-            error = (unit.compute(x) - target).square().sum()
-        (gradient,) = torch.autograd.grad(error, weights)
-        weights = (weights - rate * gradient).clamp(0, 1)
-    shape = (count, count, 2)
-    return Starts(before.reshape(shape).numpy(), weights.detach().reshape(shape).numpy())
-
-
-# -- paths ---------------------------------------------------------------------------------------------------------
-
-
-def weight_path(run: Run, points: int = 200, options: Options | None = None) -> tuple[Floats, dict[str, Floats]]:
-    """The values of every weight during a run: steps `(points + 1,)` and, by weight, `(points + 1, *shape)`.
-
-    The run is trained anew. It is a pure function of its content, so this is the path of the run that is kept.
-    """
-    cohort = Cohort([replace(run, every=max(1, run.method.steps // points))], DescentStep)
-    steps: list[int] = []
-    values: dict[str, list[Floats]] = {}
-
-    def note(now: Cohort[Descent, DescentStep]) -> None:
-        steps.append(now.step)
-        state = {name: torch.from_numpy(value) for name, value in now.unit_on_task.shown(now.state).items()}
-        with substituted(now.unit, state) as unit, torch.no_grad():
-            for path, part in unit.named_modules():
-                for name in part.weights if isinstance(part, Unit) else ():
-                    label = f"{path}.{name}".lstrip(".")
-                    values.setdefault(label, []).append(part.value(name)[0].double().numpy().copy())
-
-    cohort.train(choose(cohort, options or Options(threads=1)), note)
-    return np.asarray(steps, dtype=np.float64), {name: np.stack(series) for name, series in values.items()}

@@ -21,9 +21,9 @@ def starts(
 ) -> None:
     """Draw from which starts an NMU and an sNMU learn -2 times -1.8."""
     check_file(output, force, FIGURES)
-    from nalm.bench.landscape import from_every_start
     from nalm.bench.show.drawings import draw_starts
     from nalm.bench.show.figures import save
+    from nalm.bench.starts import from_every_start
 
     results = {
         "NMU": from_every_start(steps=steps, count=count),

@@ -24,9 +24,9 @@ def weights(
 ) -> None:
     """Train one run of a study again, --unit A --range 'U[1,2)', and draw the path of its weights."""
     check_file(output, force, FIGURES)
-    from nalm.bench.landscape import weight_path
     from nalm.bench.show.drawings import draw_path
     from nalm.bench.show.figures import save
+    from nalm.bench.weight_path import weight_path
 
     study = selection.chosen()
     if len(study.cells) != 1:

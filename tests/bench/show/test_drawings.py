@@ -7,8 +7,9 @@ import pytest
 
 pytest.importorskip("matplotlib")
 
-from nalm.bench.landscape import LANDSCAPES, Starts
+from nalm.bench.landscape import LANDSCAPES
 from nalm.bench.show import drawings, figures
+from nalm.bench.starts import Starts
 
 
 def test_starts_are_coloured_by_their_end_and_arrows_point_a_quarter_of_the_way() -> None:

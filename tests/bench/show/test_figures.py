@@ -15,11 +15,12 @@ import pytest
 import torch
 
 import nalm
-from nalm.bench.landscape import LANDSCAPES, Starts
+from nalm.bench.landscape import LANDSCAPES
 from nalm.bench.results.stats import Interval, gamma_mean, wilson
 from nalm.bench.show import figures
 from nalm.bench.show.drawings import draw_landscapes, draw_path, draw_starts, draw_surfaces
 from nalm.bench.show.figures import Point, colour_and_marker, save, three_panel
+from nalm.bench.starts import Starts
 from nalm.bench.studies import studies
 
 matplotlib = pytest.importorskip("matplotlib")

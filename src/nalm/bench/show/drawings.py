@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nalm.bench.landscape import Floats, Landscape, Starts
+from nalm.bench.landscape import Floats, Landscape
 from nalm.bench.show.figures import COLOURS, GREY, PALE, WIDTH, colour_and_marker, style
+from nalm.bench.starts import Starts
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,11 +9,13 @@ import pytest
 import torch
 
 from nalm.bench.engine.train import Options, train
-from nalm.bench.landscape import LANDSCAPES, PAIR_OPTIMA, SAMPLE_TARGET, find_landscape, from_every_start, weight_path
+from nalm.bench.landscape import LANDSCAPES, PAIR_OPTIMA, SAMPLE_TARGET, find_landscape
 from nalm.bench.method import Descent
 from nalm.bench.run import Run, single
 from nalm.bench.show.drawings import draw_errors, draw_lines, draw_surfaces
+from nalm.bench.starts import from_every_start
 from nalm.bench.tasks.arithmetic import RANGES, SingleModule
+from nalm.bench.weight_path import weight_path
 from nalm.core.recipe import Recipe
 from nalm.units.baselines import MLP
 from tests.cli.commands import works
