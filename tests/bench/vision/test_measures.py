@@ -99,3 +99,4 @@ def test_the_fully_connected_product() -> None:
     one = heads.WeightedProduct(2, 1)
     first, second = one.value("W").tolist()
     assert one(torch.tensor([[6.0, 2.0]])).item() == pytest.approx(12 * first * second)
+    assert one.formula([6.0, 2.0]) == [pytest.approx(12 * first * second)]

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
+import pytest
 import torch
 from torch.utils.data import DataLoader
 
+from nalm.bench.vision import speed
 from nalm.bench.vision.heads import ExactProduct
 from nalm.bench.vision.networks import PairNetwork
 from nalm.bench.vision.pair_task import DigitPairs, LoadedPairs
@@ -33,6 +37,24 @@ def test_the_plain_loop_goes_on_without_end() -> None:
     steps = plain_steps(problem().train)  # 90 pairs: one batch per epoch
     for _ in range(2):
         next(steps)
+
+
+def test_both_ways_are_measured_on_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+
+    def rates(ways: Sequence[Callable[[], None]], batches: int) -> list[float]:
+        seen.append((len(ways), batches, torch.get_num_threads()))
+        return [500.0, 1000.0]
+
+    monkeypatch.setattr(speed, "_rates", rates)
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        assert speed.measure(batches=3) == Rates(plain=500.0, ours=1000.0)
+        assert torch.get_num_threads() == 2, "as it was before"
+    finally:
+        torch.set_num_threads(before)
+    assert seen == [(2, 3, 1)]
 
 
 def test_a_ratio_is_ours_to_plain() -> None:
