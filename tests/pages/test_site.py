@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,11 +12,10 @@ from typing import Any
 import pytest
 
 from pages.doctests import fenced
+from tests.browser import CHROMIUM, MISSING, OPTIONS
 
 ROOT = Path(__file__).parents[2]
 SITE = ROOT / "site"
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
 PATIENCE = 60_000  # ms, for a search on a busy machine
 
 
@@ -40,9 +38,9 @@ def test_the_site_builds_strictly_and_works_as_files_without_a_network() -> None
         "playwright.sync_api", reason="playwright is not installed: pip install playwright"
     )
     if CHROMIUM is None:
-        pytest.skip("the site was built, but there is no chromium to open it; on Debian: apt-get install chromium")
+        pytest.skip(f"the site was built, but {MISSING}")
     with playwright.sync_playwright() as browsers:
-        browser = browsers.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        browser = browsers.chromium.launch(executable_path=CHROMIUM, args=OPTIONS)
         for name in VISITED:
             with opened(browser, name, PHONE, "dark") as page:
                 assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), f"{name} is too wide"

@@ -19,9 +19,9 @@ from nalm.bench.studies import find_study
 from nalm.bench.study import Study, cells_over
 from nalm.bench.tasks.arithmetic import RANGES, SingleModule
 from nalm.core.recipe import Adam, Recipe
+from tests.browser import CHROMIUM, MISSING, OPTIONS
 
 HOSTILE = "</script><img src=x onerror=alert(1)>"
-CHROMIUM = Path("/usr/bin/chromium")
 
 
 def study(label: str = "NAU") -> Study:
@@ -88,8 +88,8 @@ class Visit:
         playwright = pytest.importorskip(
             "playwright.sync_api", reason="playwright is not installed: pip install playwright"
         )
-        if not CHROMIUM.exists():
-            pytest.skip("no chromium here; on Debian: apt-get install chromium")
+        if CHROMIUM is None:
+            pytest.skip(MISSING)
         self.path = folder / "report.html"
         self.path.write_text(html, encoding="utf-8")
         self.manager = playwright.sync_playwright()
@@ -98,8 +98,7 @@ class Visit:
         self.complaints: list[str] = []
 
     def __enter__(self) -> Any:
-        flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
-        self.browser = self.manager.__enter__().chromium.launch(executable_path=str(CHROMIUM), args=flags)
+        self.browser = self.manager.__enter__().chromium.launch(executable_path=CHROMIUM, args=OPTIONS)
         page = self.browser.new_page(viewport=self.size, offline=True, color_scheme=self.scheme)
         page.on("console", lambda message: self.complaints.append(message.text))
         page.on("pageerror", lambda error: self.complaints.append(str(error)))

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from pages.playground import build
+from tests.browser import CHROMIUM, MISSING, OPTIONS
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install 'nalm[dev]'")
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed, so no page can be opened")
-OPTIONS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
-OPTIONS += ["--disable-sync", "--no-first-run"]
+needs_browser = pytest.mark.skipif(CHROMIUM is None, reason=MISSING)
 PATIENCE = 60_000  # ms, for a training on a busy machine
 
 
