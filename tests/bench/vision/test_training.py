@@ -183,6 +183,16 @@ def test_lengths_that_the_data_cannot_fill_are_left_out() -> None:
     assert list(training.measured()["errors"]) == [1, 10]
 
 
+@pytest.mark.parametrize(("name", "head", "smallest"), [("mul", "ExactProduct", 1), ("add", "ExactSum", 0)])
+def test_a_cell_is_judged_on_every_pair_of_true_digits(name: str, head: str, smallest: int) -> None:
+    task = DigitSequences(name=name, lengths=(2,))
+    training = Training(Run(cell(head, 1.0 - (name == "add")), task, NetworkDescent(Recipe(steps=1, batch=8)), 0))
+    seen: list[torch.Tensor] = []
+    training.network.head.register_forward_pre_hook(lambda _, given: seen.append(given[0]))
+    assert training.measured()["unit_error"] == 0
+    assert seen[-1].tolist() == [[a, b] for a in range(smallest, 10) for b in range(smallest, 10)]
+
+
 def test_sequences_are_measured_without_noise_unless_asked_as_published() -> None:
     errors = {}
     for noisy in (False, True):
