@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch.utils.data import DataLoader
 
-from nalm.bench.vision import speed
+from nalm.bench.vision import readers, speed
 from nalm.bench.vision.heads import ExactProduct
 from nalm.bench.vision.networks import PairNetwork
 from nalm.bench.vision.pair_task import DigitPairs, LoadedPairs
@@ -31,6 +31,10 @@ def test_both_networks_have_the_same_parameters() -> None:
     plain, ours = PlainNetwork(), PairNetwork(ExactProduct(2, 1))
     assert [p.shape for p in plain.parameters()] == [p.shape for p in ours.parameters()]
     assert plain(torch.rand(3, 2, 28, 28)).shape == (3, 1)
+    shares = [layer.p for layer in plain.modules() if isinstance(layer, torch.nn.Dropout)]
+    assert [256 * share for share in shares] == [
+        layer.dropped for layer in ours.modules() if isinstance(layer, readers.Dropout)
+    ]
 
 
 def test_the_plain_loop_goes_on_without_end() -> None:

@@ -190,7 +190,8 @@ def test_a_cell_is_judged_on_every_pair_of_true_digits(name: str, head: str, sma
     seen: list[torch.Tensor] = []
     training.network.head.register_forward_pre_hook(lambda _, given: seen.append(given[0]))
     assert training.measured()["unit_error"] == 0
-    assert seen[-1].tolist() == [[a, b] for a in range(smallest, 10) for b in range(smallest, 10)]
+    pairs = [[a, b] for a in range(smallest, 10) for b in range(smallest, 10)]
+    assert any(digits.tolist() == pairs for digits in seen)
 
 
 def test_sequences_are_measured_without_noise_unless_asked_as_published() -> None:
