@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -40,7 +40,7 @@ class TimedCohort:
 
     def runs(self) -> list[Run]:
         """The cohort of the published study: every seed on nine ranges."""
-        tasks = [type(self.task)(**{**vars(self.task), "train": a, "test": b}) for a, b in RANGES.values()]
+        tasks = [replace(self.task, train=a, test=b) for a, b in RANGES.values()]
         return [Run(self.model, task, Descent(self.recipe), seed) for task in tasks for seed in range(self.seeds)]
 
 
