@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Callable
+
 import pytest
 import torch
 from torch import Tensor, nn
@@ -18,14 +21,16 @@ from nalm.training.rule.ruled import ruled
 from tests.training.rule.test_steps import batches, go_on, squared
 
 
-def above_a_reader(unit: nalm.Unit, held: list[float], rate: float = 0.0) -> LocalGaussNewton:
+def above_a_reader(
+    unit: nalm.Unit, held: list[float], rate: float = 0.0, base: Callable[..., torch.optim.Optimizer] = torch.optim.SGD
+) -> LocalGaussNewton:
     """A unit above a linear layer that passes its inputs on and could learn, but hardly does at such a rate."""
     reader, (one,) = nn.Linear(2, 2), ruled(unit)
     with torch.no_grad():
         reader.weight.copy_(torch.eye(2))
         reader.bias.zero_()
         one.form.write(unit, torch.tensor([held]))
-    return LocalGaussNewton(nn.Sequential(reader, unit), base=lambda p: torch.optim.SGD(p, rate))
+    return LocalGaussNewton(nn.Sequential(reader, unit), base=lambda p: base(p, rate))
 
 
 def test_an_input_of_learned_layers_is_kept_where_the_grid_point_that_uses_it_explains_as_much() -> None:
@@ -54,6 +59,77 @@ def test_a_unit_on_its_way_keeps_the_pace_of_its_neighbours() -> None:
     rows.owned = rows.gliding = yes
     rows.move(torch.tensor(True), 0.25, 0.04, one.box, Settings())
     assert rows.held.tolist() == [[pytest.approx(0.51), pytest.approx(0.51)]]
+
+
+def test_a_slow_glide_arrives() -> None:
+    """A share of what was left of the way once came ever nearer and stayed on its way for hundreds of steps."""
+    (one,) = ruled(nalm.NAU(2, 1, seed=0))
+    rows, yes = RowsState.of(one), torch.tensor([True])
+    rows.held, rows.goal = torch.tensor([[0.98, 0.97]]), torch.tensor([[1.0, 1.0]])
+    rows.owned = rows.gliding = yes
+    for arrived in (False, False, True):
+        rows.move(torch.tensor(True), 0.25, 0.04, one.box, Settings())
+        assert rows.arrived.tolist() == [arrived]
+    assert rows.held.tolist() == [[1.0, 1.0]]
+
+
+def test_on_its_way_a_unit_is_passed_over_by_the_base_and_goes_on_after_a_restart() -> None:
+    """Between two looks a glide takes a shorter way through the code, which has to end where the longer one does."""
+    draw = batches(lambda x: x.sum(1, keepdim=True), 2, 1.0, 2.0, 128)
+    model = above_a_reader(nalm.NAU(2, 1, seed=0), [0.8, 0.7], 1e-3, torch.optim.Adam)
+    go_on(model, draw, range(30))
+    unit, (parameter,) = model.units[0].unit, model.units[0].parameters
+    made = model.state[parameter]["step"].clone()
+    assert model.report().numbers()["1/moved"] == 1
+    held = unit.form.read(unit).clone()
+    go_on(model, draw, range(30, 31))
+    assert (unit.form.read(unit) - held).tolist() == [[pytest.approx(0.004, abs=1e-6)] * 2]
+    assert model.state[parameter]["step"] == made
+    copied = copy.deepcopy(model)
+    resumed = above_a_reader(nalm.NAU(2, 1, seed=0), [0.8, 0.7], 1e-3, torch.optim.Adam)
+    resumed.model.load_state_dict(model.model.state_dict())
+    resumed.load_state_dict(copy.deepcopy(model.state_dict()))
+    for optimiser in (model, copied, resumed):
+        go_on(optimiser, draw, range(31, 130))
+        assert optimiser.report().numbers()["1/on_grid"] == 1
+        for p, q in zip(model.model.parameters(), optimiser.model.parameters(), strict=True):
+            assert torch.equal(p, q)
+
+
+def test_runs_whose_batch_is_not_finite_wait_on_their_way() -> None:
+    (one,) = ruled(nalm.NAU(2, 1, runs=(2,), seed=0))
+    mode = Between(one, Place(Position.BETWEEN, True, True, straight=False, line=None), Settings(gently=0.1))
+    with torch.no_grad():
+        one.form.write(one.unit, torch.full((2, 1, 2), 0.5))
+    rows = mode.rows
+    rows.held, rows.goal = one.read(), torch.ones(2, 1, 2).double()
+    rows.owned = rows.gliding = torch.ones(2, 1, dtype=torch.bool)
+    mode._writes, mode._left = True, mode._distance()
+    for ok in ([True, True], [True, False], [True, True]):
+        with torch.no_grad():
+            mode.write(torch.tensor(ok), pace=1.0)
+    assert one.unit.W.flatten().tolist() == [pytest.approx(w) for w in (0.8, 0.8, 0.7, 0.7)]
+    for _ in range(4):
+        with torch.no_grad():
+            mode.write(torch.tensor([True, True]), pace=1.0)
+    assert one.unit.W.flatten().tolist() == [1.0] * 4
+    assert rows.arrived.all()
+
+
+def test_the_look_that_decides_comes_soon() -> None:
+    """Above learned layers two looks speak for a grid point; the second once came as late as any other."""
+    optimiser = above_a_reader(nalm.NAU(2, 1, seed=0), [0.95, 0.9])
+    draw = batches(lambda x: x.sum(1, keepdim=True), 2, 1.0, 2.0, 128)
+    shuffled = batches(lambda x: x.sum(1, keepdim=True)[torch.randperm(128)], 2, 1.0, 2.0, 128)
+    go_on(optimiser, shuffled, range(100))  # nothing to be learned from
+    (mode,) = optimiser.modes or []
+    assert isinstance(mode, Between)
+    late = mode.looks.next
+    go_on(optimiser, draw, range(100, late))
+    assert mode.rows.asked.tolist() == [1]
+    assert mode.looks.next == late + Settings().apart
+    go_on(optimiser, draw, range(late, mode.looks.next))
+    assert mode.rows.gliding.all()
 
 
 @pytest.mark.parametrize("size", [1.0, 0.5])
@@ -158,7 +234,7 @@ def test_units_above_learned_layers_glide_gently() -> None:
     for mode in (gentle, plain):
         mode.rows.held, mode.rows.goal = torch.tensor([[0.5, 0.5]]), torch.tensor([[1.0, 1.0]])
         mode.rows.owned = mode.rows.gliding = torch.tensor([True])
-        mode._owns = True
+        mode._writes = True
         with torch.no_grad():
             mode.write(torch.tensor(True), pace=1.0)
     assert gentle.rows.held.tolist() == [[pytest.approx(0.6), pytest.approx(0.6)]]

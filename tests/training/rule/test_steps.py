@@ -406,6 +406,9 @@ def test_a_batch_is_refused_for_what_is_not_finite_and_not_for_a_sum_that_overfl
     assert Pass(huge, losses, 1).finite.tolist() == [True, False]
     assert Pass(huge[:1], losses[:1], 1).finite.tolist() == [True]
     assert Pass(huge[:1], torch.tensor([torch.inf]), 1).finite.tolist() == [False]
+    assert not Pass(huge, losses, 1).all_finite
+    assert Pass(huge, losses, 1, learned_from=False).all_finite  # the base optimiser asks the loss alone
+    assert not Pass(huge, torch.tensor([1.0, torch.nan]), 1, learned_from=False).all_finite
 
 
 def test_a_unit_without_a_form_is_left_to_the_base_with_one_warning() -> None:

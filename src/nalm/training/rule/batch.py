@@ -22,11 +22,13 @@ class Pass:
         output: of the network.
         loss: of shape `runs`.
         step: its number, which seeds the probes.
+        learned_from: whether units learn from it, and not the base optimiser alone.
     """
 
     output: Tensor
     loss: Tensor
     step: int
+    learned_from: bool = True
 
     @cached_property
     def probes(self) -> Sequence[Tensor]:
@@ -48,9 +50,13 @@ class Pass:
 
     @cached_property
     def all_finite(self) -> bool:
-        """Whether all runs are worth learning from, as they nearly always are: a sum costs less than asking each."""
-        with torch.no_grad():
-            return math.isfinite(float(self.output.sum() + (self.loss.sum() if self.loss.dim() else self.loss)))
+        """Whether all runs are worth learning from, as they nearly always are: a sum costs less than asking each.
+
+        The base optimiser alone learns from any output whose loss is finite, so then the loss says enough.
+        """
+        loss = self.loss.detach()
+        outputs = self.output.detach().sum().item() if self.learned_from else 0.0
+        return math.isfinite(outputs + (loss.sum() if loss.dim() else loss).item())
 
     @cached_property
     def finite(self) -> Tensor:

@@ -51,13 +51,14 @@ class Between:
             self.looks, self.glide = Looks(settings.sparse, settings.rest, settings.apart), settings.gently
         else:
             self.looks, self.glide = Looks(settings.spacing, settings.rest, tires=settings.tires), settings.glide
-        self.settled = False
-        self._owns = False  # whether any row is the rule's
+        self.settled = False  # whether all rows are the rule's, so that the base optimiser passes over the unit
+        self._writes = False  # whether any of its rows has to be stored after each step
+        self._left = 0.0  # how far it still is to the grid, if all rows are on their way there
 
     @property
     def stores(self) -> bool:
         """Rows that are its own, until all are on the grid; and what is solved above them."""
-        return (self._owns and not self.settled) or self.line.solved is not None
+        return self._writes or self.line.solved is not None
 
     def due(self, step: int, in_company: bool = False) -> bool:
         """Ever more rarely while nothing changes."""
@@ -73,7 +74,8 @@ class Between:
         view = View.of(self.ruled.form, feedback, feedback.y, intercept=True)
         looked = self.evidence.look(feedback, view, held, ok)
         changed = self._decide(looked, ok, self._followed(batch.pace) >= self.settings.able)
-        self.settled, self._owns = False, bool(rows.owned.any())
+        self.settled, self._writes = bool(rows.owned.all()), bool(rows.owned.any())
+        self._left = self._distance()
         following = rows.owned & ~rows.gliding & ~rows.arrived
         if bool(following.any()) and self.ruled.unit.out_features > 1:
             rows.keep(ok, share=self._best_share(feedback))
@@ -132,7 +134,7 @@ class Between:
             & (not self.ruled.form.linear)
         )
         changed = (gliding != rows.gliding) | (arrived != rows.arrived) | e.turned
-        changed = changed | (e.clear & (asked == 1))
+        changed = changed | ((e.clear | tried) & (asked == 1))  # so that the next look, which decides, comes soon
         if not self.place.learned_below:  # then the free numbers are worth following closely
             changed = changed | follow
         rows.keep(ok & ~(gliding | arrived).any(-1), before=self.progress.level)
@@ -168,11 +170,23 @@ class Between:
 
     def write(self, ok: Tensor, pace: float) -> None:
         """Rows that are the rule's, on their way also between two looks; others are the base optimiser's."""
-        if self._owns and not self.settled:
-            self.rows.move(ok, self._followed(pace), self.glide, self.ruled.box, self.settings)
-            self.ruled.write(self.rows.held, self.rows.owned)
-            self.settled = bool(self.rows.arrived.all())
+        rows, pace = self.rows, self._followed(pace)
+        far = pace * self.glide
+        if self._writes and self._left > far and bool(ok.all()):
+            # most steps of a glide are like this one; `move` would cost a third of a small network's step
+            self._left -= far
+            rows.held = rows.held + (rows.goal - rows.held).clamp_(-far, far)
+            self.ruled.form.write(self.ruled.unit, rows.held)
+        elif self._writes:
+            rows.move(ok, pace, self.glide, self.ruled.box, self.settings)
+            self.ruled.write(rows.held, rows.owned)
+            self._writes = not bool(rows.arrived.all())
         self.line.write()
+
+    def _distance(self) -> float:
+        """How far it still is to the grid, in units of the grid; 0 if not all rows are on their way there."""
+        rows = self.rows
+        return float((rows.goal - rows.held).abs().amax()) if bool(rows.gliding.all()) else 0.0
 
     def standings(self) -> list[Standing]:
         """How it stands."""
@@ -193,5 +207,6 @@ class Between:
         if self.rows.sums is not None and self.rows.sums.shape[-2] != len(Shares._fields):
             self.rows.sums = None  # of a version that asked other candidates
         self.looks.load(saved["looks"])
-        self._owns = bool(self.rows.owned.any())
+        self.settled, self._writes = bool(self.rows.owned.all()), bool(self.rows.owned.any())
+        self._left = self._distance()
         self.line.solved = None if saved["solved"] is None else Solved(*saved["solved"])

@@ -36,7 +36,7 @@ class Looks:
     ([1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16], 41)
     """
 
-    spacing: int
+    spacing: float
     rest: int
     least: int = 1
     tires: int = 0
@@ -67,7 +67,7 @@ class Looks:
         if changed or urgent:
             self.changed = step
         tired = self.made // self.tires if self.tires and not urgent else 0
-        self.next = step + min(self.rest, max(self.least, tired, (step - self.changed) // self.spacing))
+        self.next = step + min(self.rest, max(self.least, tired, int((step - self.changed) / self.spacing)))
 
     def saved(self) -> dict[str, int]:
         """When it looked and will look."""

@@ -145,7 +145,7 @@ class LocalGaussNewton(torch.optim.Optimizer):
         with watching(watched) if looking else nullcontext():
             told = closure()
         output, loss = checked(told, watched, self.runs)
-        plain = Pass(output, loss, self.steps)
+        plain = Pass(output, loss, self.steps, learned_from=looking)
         self._losses.append(loss.detach())
         (loss.sum() if self.runs else loss).backward(retain_graph=looking)  # type: ignore[no-untyped-call]
         if generator is not None:
@@ -223,9 +223,10 @@ class LocalGaussNewton(torch.optim.Optimizer):
             for p in one.parameters:
                 p.grad = None  # so that the base optimiser passes over numbers that are to stay
         self.base.step()
-        with torch.no_grad():
-            for p, box in self._boxes.items():
-                if p.grad is not None:
+        moved = [(p, box) for p, box in self._boxes.items() if p.grad is not None]
+        if moved:
+            with torch.no_grad():
+                for p, box in moved:
                     p.clamp_(*box)
 
     def _store(self, plain: Pass) -> None:

@@ -84,14 +84,14 @@ class RowsState(State):
         moving = self.owned & ~self.arrived & ok.unsqueeze(-1)
         if not bool(moving.any()):
             return
-        step = (self.goal - self.held).clamp(-most, most)
+        step = (self.goal - self.held).clamp(-pace * most, pace * most)
         following = moving & ~self.gliding
         if bool(following.any()):
             size = self.held.abs().amax(-1, keepdim=True).clamp(min=1e-3)
             rescaled = self.held * (size.pow(-settings.rescale) - 1)
-            follow = self.share[..., None, None] * self.towards(settings) + rescaled
+            follow = pace * (self.share[..., None, None] * self.towards(settings) + rescaled)
             step = torch.where(following.unsqueeze(-1), follow, step)
-        self.keep(moving, held=(self.held + pace * step).clamp(*box))
+        self.keep(moving, held=(self.held + step).clamp(*box))
         there = moving & self.gliding & (self.held == self.goal).all(-1)
         if bool(there.any()):
             self.keep(there, held=self.goal, arrived=there, gliding=~there)
