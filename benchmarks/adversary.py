@@ -525,7 +525,10 @@ def measured(family: Callable[[Rng, Array], Case], numbers: range, options: argp
         seconds.append(outcome.seconds)
         if outcome.word == "wrong":
             wrong.append(str(number))
-            print(f"wrong: --case '{name_of(family)}' {number} {options.seed}: {outcome.text}".replace("\n", " "))
+            print(
+                f"wrong: --case '{name_of(family)}' {number} {options.seed}: {outcome.text}".replace("\n", " "),
+                flush=True,
+            )
     return {
         "seed": options.seed,
         "effort": options.effort,
@@ -585,7 +588,7 @@ def main() -> None:
             f"{case.X.shape[0]} rows, {case.X.shape[1]} inputs; {outcome.word}, {outcome.seconds:.2f} s\n{outcome.text}"
         )
         return
-    print(f"{'family':24} runs claimed right wrong ambiguous none timeout seconds")
+    print(f"{'family':24}", *COUNTS)
     rows = []
     for row in rows_of(options):
         rows.append(row)

@@ -25,7 +25,7 @@ from nalm.solver.formula.algebra import (
 from nalm.solver.formula.calculus import evaluate, gradients
 from nalm.solver.formula.functions import Function
 from nalm.solver.verdict.candidate import Candidate, Verdict
-from nalm.solver.verdict.certainty import doubt, exponents_are_certain, symbol_bits
+from nalm.solver.verdict.certainty import doubt, evidence_bits, exponents_are_certain, symbol_bits
 from nalm.solver.verdict.choice import best_of
 from nalm.solver.verdict.information import unfitted_bits
 from nalm.solver.verdict.noise import noise_of
@@ -348,3 +348,11 @@ def test_fractions_of_many_digits_are_no_simpler_than_fitted_numbers() -> None:
     long, short = total([(Fraction(17763927211820, 99), A)]), total([(1.5, A)])
     verdicts = [Verdict(Candidate(formula, "sum", 0.0, 0.0), Status.AMBIGUOUS) for formula in (long, short)]
     assert best_of(problem, verdicts).candidate.formula == short
+
+
+def test_a_target_of_zero_tells_no_more_than_another() -> None:
+    X = np.column_stack([np.arange(60) % 3 == 0, np.random.default_rng(0).uniform(1, 2, 60)]).astype(np.float64)
+    problem, gated = Problem(X, X[:, 0] * X[:, 1]), product([(A, 1), (B, 1)])
+    others = Problem(X[X[:, 0] > 0], problem.y[X[:, 0] > 0])
+    assert evidence_bits(problem, gated) < 4 * evidence_bits(others, gated)
+    assert 0 < unfitted_bits(problem, gated) < 60 * 50  # rows times what float64 has of bits

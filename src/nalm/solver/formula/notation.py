@@ -33,13 +33,28 @@ def to_sympy(formula: Formula, symbols: Sequence[sympy.Symbol]) -> sympy.Expr:
 
 
 def neat(expression: Any) -> Any:
-    """The shorter of an exact rational expression and its factored form; anything else as it is."""
+    """The shorter of an exact rational expression and its factored form; roots of squares become sizes."""
     import sympy
 
+    expression = expression.replace(lambda part: part.is_Pow and part.exp == sympy.Rational(1, 2), _root)
     rational = expression.is_rational_function() and not expression.has(sympy.Float)
     if not rational or expression.count_ops() > 40:
         return expression
     return min(expression, sympy.factor(sympy.together(expression)), key=sympy.count_ops)
+
+
+def _root(root: Any) -> Any:
+    """A square root; that of a square is a size, as inputs are real numbers: `sqrt(a**2 - 2*a*b + b**2)`."""
+    import sympy
+
+    factored = root.base
+    if factored.is_polynomial() and not factored.has(sympy.Float):
+        factored = sympy.factor(factored)
+    number, square = factored.as_coeff_Mul()
+    if square.is_Pow and square.exp.is_even and number > 0:
+        half = square.exp / 2
+        return sympy.sqrt(number) * (square.base if half.is_even else sympy.Abs(square.base)) ** half
+    return root
 
 
 def show(formula: Formula, names: Sequence[str] | None = None) -> str:

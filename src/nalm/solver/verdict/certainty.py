@@ -145,7 +145,8 @@ def evidence_bits(problem: Problem, formula: Formula) -> float:
     spread = float(np.std(y))
     floor = problem.tolerance(gradients(formula, problem.X)[1]) / height
     if problem.printed is None:
-        floor = np.maximum(np.maximum(floor, 1e-300), half_units(problem.y) / height)
+        floor = np.maximum(floor, half_units(problem.y) / height)
+    floor = np.where(floor > 0, floor, problem.rounding * spread)  # a target of 0 tells what a typical one does
     read = sorted(inputs(formula))
     distinct = np.unique(problem.X[:, read], axis=0, return_index=True)[1]
     return float(np.sum(np.maximum(np.log2(spread / floor[distinct] + 1) - SETTINGS.row_margin, 0)))

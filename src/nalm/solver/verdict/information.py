@@ -28,9 +28,9 @@ def unfitted_bits(problem: Problem, formula: Formula) -> float:
     _, by_input, _ = gradients(formula, problem.X)
     height = float(np.max(np.abs(problem.y))) or 1.0
     signal = float(np.sqrt(np.mean((problem.y / height) ** 2)))
-    noise = float(np.median(problem.tolerance(by_input) / height))
+    noise = max(float(np.median(problem.tolerance(by_input) / height)), problem.rounding * signal)  # 0 for most y at 0
     shares = _directions(problem.X, read, tuple(_length(problem, formula, i, by_input) for i in read))
-    bits = 0.5 * np.log2(1 + shares * (signal / max(noise, 1e-300)) ** 2)
+    bits = 0.5 * np.log2(1 + shares * (signal / noise) ** 2)
     return float(np.sum(bits[len(real_constants(formula)) :]))
 
 
