@@ -15,7 +15,7 @@ A, B = sympy.symbols("a b")
     [
         ("sqrt(a**2 - 2*a*b + b**2)", "Abs(a - b)"),
         ("sqrt(4*a**2 + 24*a*b + 36*b**2)", "2*Abs(a + 3*b)"),
-        ("b*sqrt(a**4)", "b*a**2"),
+        ("b*sqrt(a**4)", "a**2*b"),
         ("a**2 + 2*a*b + b**2", "(a + b)**2"),
     ],
 )
