@@ -14,7 +14,7 @@ import numpy as np
 from nalm.solver.data.digits import exact_settings, full
 from nalm.solver.data.dimensions import Dimensions
 from nalm.solver.formula.algebra import Formula
-from nalm.solver.formula.calculus import Array, evaluate, gradients
+from nalm.solver.formula.calculus import Array, Indices, evaluate, gradients
 from nalm.solver.settings import SETTINGS
 
 P = ParamSpec("P")
@@ -176,6 +176,10 @@ class Problem:
     def balances(self, formula: Formula) -> bool:
         """May the formula have the dimension of the target? Always, where no units are given."""
         return self.dimensions is None or self.dimensions.balance(formula)
+
+    def spread_rows(self, most: int) -> Indices:
+        """So many rows, evenly spread over the table, which may be in some order; all if there are fewer."""
+        return np.arange(self.rows) if self.rows <= most else np.arange(most) * self.rows // most
 
     def of_target(self, y: Array) -> Problem:
         """The same inputs with another target."""

@@ -58,7 +58,22 @@ def _raised(base: Array, exponent: Fraction) -> Array:
 
 
 def gradients(formula: Formula, X: Array) -> tuple[Array, Array, Array]:
-    """Values `(n,)` and derivatives by the inputs `(n, d)` and by the `real_constants` `(n, k)`."""
+    """Values `(n,)` and derivatives by the inputs `(n, d)` and by the `real_constants` `(n, k)`; nobody writes to them.
+
+    The last ones are kept, as the same is asked of a formula several times in a row: how to refine it, how far off it
+    is, whether that is noise.
+    """
+    global _last
+    last = _last
+    if last is None or last[0] is not formula or last[1] is not X:
+        _last = last = formula, X, _gradients(formula, X)
+    return last[2]
+
+
+_last: tuple[Formula, Array, tuple[Array, Array, Array]] | None = None  # a formula, a table, and what they gave
+
+
+def _gradients(formula: Formula, X: Array) -> tuple[Array, Array, Array]:
     by_input = np.zeros_like(X)
     by_constant: list[Array] = []
     with np.errstate(all="ignore"):

@@ -157,15 +157,20 @@ class Arithmetic:
     hits: int = 300
     """Meetings of one level that become formulas; loose ones (with a free offset) are mostly chance."""
     loose_hits: int = 60
-    split_hits: int = 400
+    split_hits: int = 4000
+    """The same for a split of all peeled targets of a level."""
     most_met: int = 4000
     """Trees in the window of one target, above which the view is flat and says nothing."""
     meet_chunk: int = 2_000_000
     """Pairs in memory at a time."""
     loose_values: int = 100_000
     """Trees and targets together, up to which meetings with a free offset are affordable."""
+    kept_forest: int = 100_000
+    """Pairs of trees in a step, up to which a list of trees is kept for other targets over the same inputs: 10 MB."""
     split_values: int = 1_500_000
     """Trees times targets, up to which a split is affordable."""
+    split_share: float = 2.5
+    """The same for each pair of trees that a step of the search may combine."""
     split_probes: int = 5
     """Probes that a split's meeting sees; all are asked when the factor is fitted."""
     split_sharp: float = 50.0

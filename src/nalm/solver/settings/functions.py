@@ -31,6 +31,8 @@ class Functions:
     """Sums of each length that are kept for longer ones."""
     function_terms: int = 4000
     """Terms with functions among which sums are looked for: 16 million pairs, a few at a time."""
+    terms_listed: int = 2
+    """Terms with functions that are looked through for each one that is used: many are equal, or have no value."""
     cubic_columns: int = 3
     """Inputs of which a cubic in each may stand beside functions."""
     nearly_half: float = 0.05
@@ -88,8 +90,19 @@ class Functions:
     """Pairs that are refined."""
     curve_apart: float = 0.2
     """Share by which pairs must differ, so that not three neighbours are refined to the same curve."""
-    curve_steps: int = 60
-    """Values of the curve that a refinement may ask for."""
+    curve_steps: int = 20
+    """Steps of a refinement; near enough a start the fifth is exact."""
+    curve_ahead: float = 1e-6
+    """Share of a number by which it is moved to see a slope: the root of the largest second difference that rounding
+    leaves, 1e-12."""
+    curve_gain: float = 1e-2
+    """Share of the squared error that a step must gain for another to be worth it: the judge refines what is left."""
+    hopeful_damping: float = 1.0
+    """Damping, after steps that failed, at which a refinement has nothing more to gain."""
+    longest_share: float = 0.5
+    """Of a number in one step: further, the slopes say nothing."""
+    curve_left: float = 0.05
+    """Share of the target that a refined curve may leave, beside ten times the noise: a law leaves nothing else."""
     turned_columns: int = 3
     """Inputs whose sine or cosine is tried below an inverse function, the most important first: six searches."""
     functional_proposals: int = 12

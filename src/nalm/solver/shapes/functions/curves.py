@@ -54,63 +54,85 @@ def curves(problem: Problem, columns: Indices, chosen: Sequence[Function]) -> Gr
 
 
 def _proposed(problem: Problem, line: Array, family: _Curves) -> Iterator[Formula]:
-    from scipy.optimize import least_squares
-
     def fit(terms: list[Formula]) -> Beside | None:
         with np.errstate(all="ignore"):
             return fitted_beside(line, [evaluate(term, problem.X) for term in terms], problem.y)
 
-    left = _Left(problem, line, family)
-    for start in left.starts():
-        found = least_squares(left.at, np.ones(2), args=(start,), method="lm", max_nfev=SETTINGS.curve_steps)
-        a, b = (float(v) for v in found.x * start)
-        if abs(b) > np.min(np.abs(family.pairs[:, 1])) / 2:  # a wave that hardly turns is a line, written oddly
-            yield from family.written(a, b, fit)
+    scan, least = _Left(problem, line, family, SETTINGS.curve_rows), np.min(np.abs(family.pairs[:, 1]))
+    if not len(starts := scan.starts()):
+        return
+    fine = _Left(problem, line, family, SETTINGS.telling_rows)
+    for (a, b), left in zip(*fine.refined(starts), strict=True):
+        # A wave that hardly turns is a line, written oddly.
+        if left < fine.worth and abs(b) > least / 2:
+            yield from family.written(float(a), float(b), fit)
 
 
 class _Left:
-    """What a curve leaves of the target beside the line, which is projected out."""
+    """What curves leave of the target at some rows beside the line, which is projected out.
 
-    def __init__(self, problem: Problem, line: Array, family: _Curves) -> None:
-        self.X, self.family = problem.X, family
-        self.basis = np.linalg.qr(line)[0]
-        self.rest = _unit(problem.y - self.basis @ (self.basis.T @ problem.y))
+    `worth` is the share of the rest that a curve may leave to be written down.
+    """
 
-    def starts(self) -> Iterator[Array]:
-        """The pairs that leave least, none of them beside another; none if no such curve is there."""
-        few = slice(0, SETTINGS.curve_rows)
-        basis = np.linalg.qr(self.basis[few])[0]
-        rest = _unit(self.rest[few] - basis @ (basis.T @ self.rest[few]))
-        left = np.nan_to_num(np.linalg.norm(self._left(self.family.pairs, self.X[few], basis, rest), axis=1), nan=1.0)
+    def __init__(self, problem: Problem, line: Array, family: _Curves, rows: int) -> None:
+        some = problem.spread_rows(rows)
+        self.X, self.family = problem.X[some], family
+        self.basis = np.linalg.qr(line[some])[0]
+        y = problem.y[some]
+        rest = y - self.basis @ (self.basis.T @ y)
+        height = float(np.linalg.norm(rest)) or 1.0
+        self.rest = rest / height
+        self.worth = max(SETTINGS.curve_left, SETTINGS.far_off * problem.blur * float(np.linalg.norm(y)) / height)
+
+    def starts(self) -> Array:
+        """The pairs that leave least, none of them beside another, `(starts, 2)`; none if no such curve is there."""
+        left = np.linalg.norm(self._left(self.family.pairs), axis=1)
         taken: list[Array] = []
         for k in np.argsort(left, kind="stable"):
             pair = self.family.pairs[k]
             if len(taken) == SETTINGS.curve_starts or not left[k] < SETTINGS.wave_close:
-                return
+                break
             if all(np.max(np.abs(pair / other - 1)) > SETTINGS.curve_apart for other in taken):
                 taken.append(pair)
-                yield pair
+        return np.array(taken).reshape(-1, 2)
 
-    def at(self, share: Array, start: Array) -> Array:
-        """At every row, for the numbers `share * start`."""
-        left = self._left((share * start)[None], self.X, self.basis, self.rest)[0]
-        return np.asarray(np.nan_to_num(left, nan=1.0))
+    def refined(self, starts: Array) -> tuple[Array, Array]:
+        """The pairs near the starts that leave least, and what they leave: Levenberg-Marquardt, side by side."""
+        pairs, damping = starts.copy(), np.full(len(starts), SETTINGS.first_damping)
+        left = self._left(pairs)
+        squares = np.sum(left**2, axis=1)
+        for _ in range(SETTINGS.curve_steps):
+            ahead = self._left(np.concatenate([pairs + SETTINGS.curve_ahead * starts * e for e in np.eye(2)]))
+            slopes = (ahead.reshape(2, *left.shape) - left) / SETTINGS.curve_ahead  # by shares of the starts
+            normal = np.einsum("isn,jsn->sij", slopes, slopes)
+            normal += np.einsum("s,sii,ij->sij", damping, normal, np.eye(2)) + 1e-300 * np.eye(2)
+            try:
+                step = np.linalg.solve(normal, np.einsum("isn,sn->si", slopes, left)[..., None])[..., 0]
+            except np.linalg.LinAlgError:
+                break
+            tried = pairs - np.clip(step, -SETTINGS.longest_share, SETTINGS.longest_share) * starts
+            tried_left = self._left(tried)
+            tried_squares = np.sum(tried_left**2, axis=1)
+            better = tried_squares < squares
+            gained = better & (tried_squares < (1 - SETTINGS.curve_gain) * squares)
+            damping = np.where(better, damping / 5, damping * 4)
+            pairs[better], left[better], squares[better] = tried[better], tried_left[better], tried_squares[better]
+            failing = ~better & (damping < SETTINGS.hopeful_damping)
+            if not np.any((gained | failing) & (squares > SETTINGS.converged**2)):
+                break
+        return pairs, np.sqrt(squares)
 
-    def _left(self, pairs: Array, X: Array, basis: Array, rest: Array) -> Array:
-        """For each pair, `(pairs, rows)`."""
-        left, directions = np.repeat(rest[None], len(pairs), axis=0), list[Array]()
+    def _left(self, pairs: Array) -> Array:
+        """For each pair, `(pairs, rows)`; all of it where the curve has no value."""
+        left, directions = np.repeat(self.rest[None], len(pairs), axis=0), list[Array]()
         with np.errstate(all="ignore"):
-            for part in self.family.parts(pairs[:, :1], pairs[:, 1:], X):
-                fresh = part - (part @ basis) @ basis.T
+            for part in self.family.parts(pairs[:, :1], pairs[:, 1:], self.X):
+                fresh = part - (part @ self.basis) @ self.basis.T
                 for other in directions:
                     fresh = fresh - other * np.sum(other * fresh, axis=1, keepdims=True)
                 directions.append(fresh / np.linalg.norm(fresh, axis=1, keepdims=True))
                 left = left - directions[-1] * np.sum(left * directions[-1], axis=1, keepdims=True)
-        return left
-
-
-def _unit(vector: Array) -> Array:
-    return np.asarray(vector / (float(np.linalg.norm(vector)) or 1.0))
+        return np.where(np.isfinite(left), left, 1.0)
 
 
 def _families(problem: Problem, columns: list[int], logarithms: bool) -> Iterator[_Curves]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from itertools import combinations, permutations
+from itertools import combinations, groupby, permutations
 from itertools import product as every
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy as np
 from nalm.solver.data.problem import once_for_table
 from nalm.solver.formula.algebra import ONE, Applied, Formula, Input, product, total
 from nalm.solver.formula.calculus import Array, Indices, evaluate
-from nalm.solver.formula.functions import Function
+from nalm.solver.formula.functions import Function, value_of
 from nalm.solver.settings import SETTINGS
 
 HALF, TWO = Fraction(1, 2), Fraction(2)
@@ -22,13 +23,13 @@ HALF, TWO = Fraction(1, 2), Fraction(2)
 INSIDE = (Function.SIN, Function.COS, Function.EXP, Function.LOG, Function.TANH, Function.TAN, Function.ATAN)
 
 
-def features(columns: Indices, chosen: Sequence[Function]) -> tuple[Formula, ...]:
+def features(columns: Indices, chosen: Sequence[Function]) -> tuple[Applied, ...]:
     """The chosen functions of small trees over some columns; rarer functions of the columns only."""
     return _features(tuple(int(i) for i in columns), tuple(chosen))
 
 
 @lru_cache(maxsize=8)  # several shapes ask for the same, and writing the formulas down takes longer than their values
-def _features(columns: tuple[int, ...], chosen: tuple[Function, ...]) -> tuple[Formula, ...]:
+def _features(columns: tuple[int, ...], chosen: tuple[Function, ...]) -> tuple[Applied, ...]:
     arguments = list(_arguments(list(columns)))
     return tuple(
         Applied(function, argument)
@@ -64,20 +65,39 @@ def _arguments(columns: list[int]) -> Iterator[Formula]:
             yield total([(HALF, product([(total([(Fraction(1), a), (Fraction(-1), b)]), 1), (c, 1)]))])
 
 
+@dataclass(frozen=True, eq=False)
+class Features:
+    """Formulas and their values, `(rows, features)`."""
+
+    formulas: tuple[Formula, ...]
+    values: Array
+
+
 @once_for_table(most=2)  # several shapes ask for the same, with noise and without
-def finite_features(X: Array, columns: tuple[int, ...], chosen: tuple[Function, ...]) -> list[Formula]:
+def finite_features(X: Array, columns: tuple[int, ...], chosen: tuple[Function, ...]) -> Features:
     """The features that have a value at every row of a table, each function once."""
-    return finite(X, _features(columns, chosen))
+    listed = _features(columns, chosen)
+    arguments = dict.fromkeys(feature.argument for feature in listed)
+    place = {argument: k for k, argument in enumerate(arguments)}
+    inner = np.stack([evaluate(argument, X) for argument in arguments], axis=1) if listed else np.zeros((len(X), 0))
+    values = [
+        value_of(function, inner[:, [place[feature.argument] for feature in group]])
+        for function, group in groupby(listed, key=lambda feature: feature.function)
+    ]
+    table = np.hstack(values) if values else inner
+    kept = distinct(table)
+    return Features(tuple(listed[int(k)] for k in kept), table[:, kept])
 
 
-def finite(X: Array, listed: Iterable[Formula], most: int | None = None) -> list[Formula]:
-    """Features with a value at every row and more than one value; of those equal up to their sign, the first."""
-    kept: dict[tuple[float, ...], Formula] = {}
-    for feature in listed:
-        if len(kept) == most:
-            break
-        values = evaluate(feature, X)
-        if np.isfinite(values).all() and np.ptp(values) > 0:
-            few = values[: SETTINGS.probes] * (-1 if values[0] < 0 else 1)
-            kept.setdefault(tuple(float(f"{v:.9g}") for v in few), feature)
-    return list(kept.values())
+def distinct(values: Array) -> Indices:
+    """Columns with a value at every row and more than one value; of those equal up to their sign, the first."""
+    with np.errstate(all="ignore"):
+        usable = np.flatnonzero(np.isfinite(values).all(axis=0) & (np.ptp(values, axis=0) > 0))
+    few = values[: SETTINGS.probes, usable]
+    few = np.where(few[0] < 0, -few, few) + 0.0  # + 0.0: there is a negative zero
+    bits = np.ascontiguousarray(few).view(np.uint64)
+    rounded = (bits + np.uint64(2**20)) >> np.uint64(
+        21
+    )  # nine digits, as computing in another order moves the last ones
+    mixed = np.sum(rounded * np.random.default_rng(0).integers(2**63, size=(len(few), 1), dtype=np.uint64), axis=0)
+    return usable[np.sort(np.unique(mixed, return_index=True)[1])]

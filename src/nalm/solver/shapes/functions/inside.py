@@ -10,12 +10,12 @@ from scipy import stats
 
 from nalm.solver.data.problem import Problem
 from nalm.solver.formula.algebra import Formula, Input, inputs, product
-from nalm.solver.formula.calculus import Array, Indices, evaluate
+from nalm.solver.formula.calculus import Array, Indices
 from nalm.solver.formula.functions import Function
 from nalm.solver.settings import SETTINGS
 from nalm.solver.shapes.derived import derived
 from nalm.solver.shapes.functions.around import Arithmetic
-from nalm.solver.shapes.functions.features import HALF, finite_features
+from nalm.solver.shapes.functions.features import HALF, Features, finite_features
 from nalm.solver.shapes.shape import Groups
 
 
@@ -50,7 +50,7 @@ def _roots(problem: Problem, read: frozenset[int]) -> list[Formula]:
     return [product([(x, HALF)]) for x in _others(problem, read)] if positive else []
 
 
-def _most_telling(problem: Problem, features: list[Formula]) -> list[Formula]:
+def _most_telling(problem: Problem, features: Features) -> list[Formula]:
     """The features that, beside a quadratic in all inputs and times another, explain most of the target, and more than
     the best of as many would by chance.
 
@@ -63,12 +63,13 @@ def _most_telling(problem: Problem, features: list[Formula]) -> list[Formula]:
     i, j = np.triu_indices(z.shape[1])
     quadratic = np.hstack([line, z[:, i] * z[:, j]])
     multiples = quadratic if len(z) >= 2 * SETTINGS.rows_per_term * quadratic.shape[1] else line
-    if not features or len(z) < quadratic.shape[1] + multiples.shape[1] + 4:
-        return features[: SETTINGS.telling_features]
+    formulas = features.formulas
+    if not formulas or len(z) < quadratic.shape[1] + multiples.shape[1] + 4:
+        return list(formulas[: SETTINGS.telling_features])
     basis = np.linalg.qr(quadratic)[0]
     targets = np.stack([problem.y[rows], problem.y[rows] ** 2])
     rests = targets - (targets @ basis) @ basis.T
-    values = np.stack([evaluate(feature, X) for feature in features])  # (features, rows)
+    values = np.ascontiguousarray(features.values[rows].T)  # (features, rows)
     values = values / np.max(np.abs(values), axis=1, keepdims=True)
     some = SETTINGS.telling_block
     blocks = [_explained(values[k : k + some], multiples, basis, rests) for k in range(0, len(values), some)]
@@ -76,10 +77,10 @@ def _most_telling(problem: Problem, features: list[Formula]) -> list[Formula]:
     for rest, explained in zip(rests, np.concatenate(blocks, axis=1), strict=True):
         spent, spare = multiples.shape[1], len(z) - quadratic.shape[1] - multiples.shape[1]
         unexplained = np.maximum(float(rest @ rest) - explained, 1e-300)
-        chance = len(features) * stats.f.sf((explained / spent) / (unexplained / spare), spent, spare)
+        chance = len(formulas) * stats.f.sf((explained / spent) / (unexplained / spare), spent, spare)
         ranked = np.argsort(-explained, kind="stable")[: SETTINGS.telling_features]
         kept += [int(k) for k in ranked if chance[k] < SETTINGS.telling_chance]
-    return [features[k] for k in dict.fromkeys(kept)]
+    return [formulas[k] for k in dict.fromkeys(kept)]
 
 
 def _explained(values: Array, multiples: Array, basis: Array, rests: Array) -> Array:

@@ -15,6 +15,7 @@ from nalm.solver.formula.functions import Function
 from nalm.solver.settings import SETTINGS
 from nalm.solver.shapes.beside import powers, supports
 from nalm.solver.shapes.functions.features import finite_features
+from nalm.solver.shapes.functions.profile import logarithms
 from nalm.solver.shapes.linear import least_squares
 from nalm.solver.shapes.shape import Groups
 
@@ -27,19 +28,26 @@ def product_with_functions(problem: Problem, columns: Indices, chosen: Sequence[
 def _products_with_functions(problem: Problem, columns: Indices, chosen: Sequence[Function]) -> Iterator[Formula]:
     if np.any(problem.y == 0) or np.any(problem.X == 0) or problem.rows < problem.columns + SETTINGS.spare_rows:
         return
-    trees = [*finite_features(problem.X, tuple(columns.tolist()), tuple(chosen)), *_gaps(columns)]
+    features, gaps = finite_features(problem.X, tuple(columns.tolist()), tuple(chosen)), _gaps(columns)
+    trees = [*features.formulas, *gaps]
     if not trees:
         return
+    # Without noise a part of the rows tells which functions are there.
+    rows = np.arange(problem.rows) if problem.noisy else problem.spread_rows(SETTINGS.telling_rows)
+    some = problem.of_rows(rows)
+    values = np.column_stack([features.values[rows], *(evaluate(gap, some.X) for gap in gaps)])
     with np.errstate(all="ignore"):
-        logs = np.stack([np.log(np.abs(evaluate(tree, problem.X))) for tree in trees], axis=1)
-    weights = problem.log_weights
-    logs = logs * weights[:, None]
-    base = np.column_stack([np.log(np.abs(problem.X)), np.ones(problem.rows)]) * weights[:, None]
-    target = np.log(np.abs(problem.y)) * weights
+        logs = np.log(np.abs(values)) * some.log_weights[:, None]
+    base, target = logarithms(some)
     close = problem.reach(SETTINGS.close)
+    whole_base, whole_target = logarithms(problem)
     for support in supports(base, logs, target, SETTINGS.functions_in_product, close):
-        fitted = least_squares(np.column_stack([logs[:, support], base]), target)
-        yield from powers(problem, [trees[int(k)] for k in support], fitted)
+        chosen_trees = [trees[int(k)] for k in support]
+        with np.errstate(all="ignore"):
+            taken = [np.log(np.abs(evaluate(tree, problem.X))) * problem.log_weights for tree in chosen_trees]
+        fitted = least_squares(np.column_stack([*taken, whole_base]), whole_target)
+        if np.all(np.isfinite(fitted)):
+            yield from powers(problem, chosen_trees, fitted)
 
 
 def _gaps(columns: Indices) -> list[Formula]:

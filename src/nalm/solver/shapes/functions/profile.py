@@ -68,7 +68,7 @@ def _products_with_profile(problem: Problem, columns: Indices) -> Iterator[Formu
         return
     sharpest = np.argsort(-problem.log_weights, kind="stable")  # all alike without noise
     some = problem.of_rows(sharpest[: max(SETTINGS.scanned_rows, 4 * problem.columns)])
-    base, target = _logarithms(some)
+    base, target = logarithms(some)
     weights = some.log_weights[:, None]
     basis = np.linalg.qr(base)[0]
     rest = target - basis @ (basis.T @ target)
@@ -121,10 +121,10 @@ def _correlation(rest: Array, left: Array, fresh: Array, height: float, power: i
     return np.sqrt(np.maximum(1 - error, 0))
 
 
-def _logarithms(problem: Problem) -> tuple[Array, Array]:
-    """Of the inputs, with a column of ones, and of the target, each row times its weight."""
+def logarithms(problem: Problem) -> tuple[Array, Array]:
+    """Logarithms of the inputs, with a column of ones, and of the target, each row times its weight."""
     weights = problem.log_weights
-    base = np.column_stack([np.log(problem.X), np.ones(problem.rows)])
+    base = np.column_stack([np.log(np.abs(problem.X)), np.ones(problem.rows)])
     return base * weights[:, None], np.log(np.abs(problem.y)) * weights
 
 
@@ -136,7 +136,7 @@ def _scale_scan(values: Array) -> Iterator[float]:
 
 def _with_profile(problem: Problem, near: _Near) -> Iterator[Formula]:
     """The formula of a scale that is near: the scale is refined, then all exponents are fitted and rounded."""
-    base, target = _logarithms(problem)
+    base, target = logarithms(problem)
     profile, scale, monomial = near.profile, near.scale, near.monomial
     values, weights = evaluate(monomial, problem.X), problem.log_weights
 

@@ -7,10 +7,9 @@ middle. Everything is kept up to sign, and functions equal at the probe rows are
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from fractions import Fraction
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,14 +49,13 @@ class Trees:
     def __len__(self) -> int:
         return len(self.values)
 
-    @cached_property
-    def by_probe(self) -> tuple[Array, Array]:
-        """Values and error bounds with the probes first, `(m, N)`, for what is computed probe by probe."""
-        return np.ascontiguousarray(self.values.T), np.ascontiguousarray(self.errors.T)
-
     def at(self, kept: Indices | NDArray[np.bool_]) -> Trees:
         """Those of the trees that are kept."""
         return Trees(*(getattr(self, name)[kept] for name in _FIELDS))
+
+    def by_probe(self) -> Trees:
+        """The same trees, one probe after another in memory: most of what is asked of all trees takes few probes."""
+        return replace(self, values=np.asfortranarray(self.values), errors=np.asfortranarray(self.errors))
 
 
 _FIELDS = ("values", "errors", "op", "left", "right", "sign")
@@ -159,7 +157,7 @@ class Forest:
         fresh = ~np.isin(found, self._seen, assume_unique=True)
         self._seen = np.concatenate([self._seen, found[fresh]])
         self.starts.append(self.starts[-1] + len(self.levels[-1]) if self.levels else 0)
-        self.levels.append(trees.at(np.sort(first[fresh])))
+        self.levels.append(trees.at(np.sort(first[fresh])).by_probe())
 
     def pairs(self) -> int:
         """How many pairs of trees the next level combines."""

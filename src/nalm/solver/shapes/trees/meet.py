@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from nalm.solver.formula.calculus import Array, Indices
 from nalm.solver.settings import SETTINGS
+from nalm.solver.shapes.trees.forest import Trees
 
 View = Callable[[Array, Array], tuple[Array, Array]]
 
@@ -38,31 +39,65 @@ def affine(values: Array, errors: Array) -> tuple[Array, Array]:
     return scaled(*shifted(values, errors))
 
 
-@dataclass(frozen=True)
-class Side:
-    """One side of a meeting, seen through a view: keys `(N, m)` with error bounds, and the numbers they stand for."""
+class Side(ABC):
+    """One side of a meeting: trees, of each of which several keys are compared.
 
-    values: Array
-    errors: Array
-    numbers: Indices
+    Only the first key is computed for all trees; the others are asked of the few whose first keys meet.
+
+    Attributes:
+        rows: the trees that are compared, `(n,)`, with their first keys and the error bounds of these.
+    """
+
+    def __init__(self, rows: Indices, first: Array, bound: Array) -> None:
+        self.rows, self.first, self.bound = rows, first, bound
 
     @cached_property
     def ordered(self) -> tuple[Indices, Array]:
         """The order of the first keys, and these in that order; one side is met with several."""
-        order = np.argsort(self.values[:, 0])
-        return order, self.values[order, 0]
+        order = np.argsort(self.first)
+        return order, self.first[order]
 
-    @classmethod
-    def of(cls, values: Array, errors: Array, start: int, view: View, rows: Indices | None = None) -> Side:
-        """The trees whose values, seen through `view`, are sharp enough to be compared."""
-        numbers = np.arange(len(values)) if rows is None else rows
-        seen, bound = view(values[numbers], errors[numbers])
+    @abstractmethod
+    def keys(self, compared: Indices, probes: int | None) -> tuple[Array, Array]:
+        """The keys that so many probes show of some of the rows, `(k, keys)`, and their error bounds; None for all."""
+
+    @abstractmethod
+    def numbers(self, compared: Indices) -> list[int]:
+        """What the trees at some of the rows are called outside."""
+
+
+class Seen(Side):
+    """Trees as a view shows them, numbered from `start` on."""
+
+    def __init__(self, trees: Trees, start: int, view: View) -> None:
+        self.values, self.errors, self.view, self.start = trees.values, trees.errors, view, start
+        seen, bound = view(trees.values[:, :FIRST_PROBES], trees.errors[:, :FIRST_PROBES])
         if not seen.shape[1]:  # so few rows differ that the view uses all of them up: nothing is left to compare
-            return cls(seen[:0], bound[:0], numbers[:0])
+            seen, bound = np.zeros((len(trees), 1)), np.ones((len(trees), 1))
         with np.errstate(all="ignore"):
-            sharp = np.all(bound < SETTINGS.sharp * np.max(np.abs(seen), axis=1, keepdims=True), axis=1)
-            sound = np.isfinite(seen).all(axis=1) & sharp & (bound[:, 0] < SETTINGS.sharp * np.abs(seen[:, 0]))
-        return cls(seen[sound], bound[sound], numbers[sound] + start)
+            sharp = bound[:, 0] < SETTINGS.sharp * np.abs(seen[:, 0])
+        rows = np.flatnonzero(np.isfinite(seen[:, 0]) & sharp)
+        super().__init__(rows, seen[rows, 0], bound[rows, 0])
+
+    def keys(self, compared: Indices, probes: int | None) -> tuple[Array, Array]:
+        rows = self.rows[compared]
+        seen, bound = self.view(self.values[rows, :probes], self.errors[rows, :probes])
+        if probes is None:  # a tree with a blunt key is not compared after all
+            with np.errstate(all="ignore"):
+                sharp = np.all(bound < SETTINGS.sharp * np.max(np.abs(seen), axis=1, keepdims=True), axis=1)
+            seen = np.where(sharp[:, None], seen, np.nan)
+        return seen, bound
+
+    def numbers(self, compared: Indices) -> list[int]:
+        return list((self.rows[compared] + self.start).tolist())
+
+
+FIRST_PROBES = 3
+"""Probes that show the first key through every view: the ratio of two differences takes three."""
+FEW_PROBES = 4
+"""Probes that turn down nearly all pairs whose first keys meet by chance, before all are asked."""
+MANY_PAIRS = 500
+"""Pairs, up to which all probes are asked at once: a call of numpy costs as much as a thousand of its numbers."""
 
 
 def meet(trees: Side, peeled: Side) -> Iterator[tuple[int, int]]:
@@ -70,14 +105,14 @@ def meet(trees: Side, peeled: Side) -> Iterator[tuple[int, int]]:
 
     A list met with itself gives each pair once, and no element with itself.
     """
-    if not len(trees.values) or not len(peeled.values):
+    if not len(trees.rows) or not len(peeled.rows):
         return
     order, first = trees.ordered
-    some = np.sort(trees.errors[:: 1 + len(first) // 200, 0])
+    some = np.sort(trees.bound[:: 1 + len(first) // 200])
     typical = float(some[9 * len(some) // 10])  # the few that are blunter than nine in ten are met where they are near
-    reach = SETTINGS.slack * (peeled.errors[:, 0] + typical)
-    low = np.searchsorted(first, peeled.values[:, 0] - reach)
-    counts = np.searchsorted(first, peeled.values[:, 0] + reach) - low
+    reach = SETTINGS.slack * (peeled.bound + typical)
+    low = np.searchsorted(first, peeled.first - reach)
+    counts = np.searchsorted(first, peeled.first + reach) - low
     counts[counts > SETTINGS.most_met] = 0  # a flat view says nothing
     ends = np.cumsum(counts)
     begin = 0
@@ -87,13 +122,13 @@ def meet(trees: Side, peeled: Side) -> Iterator[tuple[int, int]]:
         i, j = _expanded(order, low[begin:stop], counts[begin:stop], begin)
         if trees is peeled:
             i, j = i[i > j], j[i > j]
-        for column in range(1, trees.values.shape[1]):
+        for probes in (FEW_PROBES, None) if len(i) > MANY_PAIRS else (None,):
             if not len(i):
                 break
-            gap = np.abs(trees.values[i, column] - peeled.values[j, column])
-            kept = gap <= SETTINGS.slack * (trees.errors[i, column] + peeled.errors[j, column])
+            (one, one_bound), (other, other_bound) = trees.keys(i, probes), peeled.keys(j, probes)
+            kept = np.all(np.abs(one - other) <= SETTINGS.slack * (one_bound + other_bound), axis=1)
             i, j = i[kept], j[kept]
-        yield from zip(trees.numbers[i].tolist(), peeled.numbers[j].tolist(), strict=True)
+        yield from zip(trees.numbers(i), peeled.numbers(j), strict=True)
         begin = stop
 
 

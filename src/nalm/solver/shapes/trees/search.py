@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
+from functools import cache, lru_cache
 from itertools import islice
 
 import numpy as np
@@ -14,7 +15,7 @@ from nalm.solver.formula.calculus import Array, Indices
 from nalm.solver.settings import SETTINGS
 from nalm.solver.shapes.shape import Groups
 from nalm.solver.shapes.trees.forest import Forest
-from nalm.solver.shapes.trees.meet import Side, View, affine, meet, plain, scaled, shifted
+from nalm.solver.shapes.trees.meet import Seen, Side, View, affine, meet, plain, scaled, shifted
 from nalm.solver.shapes.trees.peel import Peels
 from nalm.solver.shapes.trees.split import splits
 
@@ -27,20 +28,29 @@ def tree(problem: Problem, columns: Indices, most_leaves: int, budget: int) -> G
         budget: the most pairs of trees that one step may combine.
     """
     rows = probe_rows(problem.X[:, columns])
-    forest = Forest(problem.X[np.ix_(rows, columns)], columns, full=most_leaves > 6)
+    probed, full = problem.X[np.ix_(rows, columns)], most_leaves > 6
+    keep = budget <= SETTINGS.kept_forest
+    forest = _kept_forest(probed.tobytes(), tuple(columns.tolist()), full) if keep else Forest(probed, columns, full)
     peels = Peels(problem.y[rows], problem.blur, forest)
     reached = []
+    side = cache(_side)  # a level is met with several
     for trees, peeled in _meetings(most_leaves):
         if _grown(forest, trees, budget) and _grown(peels, peeled, budget):
-            meeting = _Meeting(forest, peels, trees - 1, peeled)
+            meeting = _Meeting(forest, peels, trees - 1, peeled, side)
             reached.append(meeting)
             for view in (plain, scaled):
                 yield meeting.formulas(view)
-    yield from splits(forest, peels, most_leaves)
+    yield from splits(forest, peels, most_leaves, budget)
     for view in (shifted, affine):
         for meeting in reached:
             if meeting.size <= SETTINGS.loose_values:
                 yield meeting.formulas(view)
+
+
+@lru_cache(maxsize=4)
+def _kept_forest(probed: bytes, columns: tuple[int, ...], full: bool) -> Forest:
+    """Trees know nothing of the target, which is seen through many functions while the inputs stay the same."""
+    return Forest(np.frombuffer(probed).reshape(-1, len(columns)), np.array(columns, dtype=np.int64), full)
 
 
 def _meetings(most_leaves: int) -> Iterator[tuple[int, int]]:
@@ -62,20 +72,25 @@ def _grown(growing: Forest | Peels, level: int, budget: int) -> bool:
     return True
 
 
+SideOf = Callable[[Forest | Peels, int, View], Side]
+
+
+def _side(growing: Forest | Peels, level: int, view: View) -> Side:
+    return Seen(growing.levels[level], growing.starts[level], view)
+
+
 class _Meeting:
     """One subtree level against one peeled level, under each view."""
 
-    def __init__(self, forest: Forest, peels: Peels, level: int, peeled: int) -> None:
-        self.forest, self.peels = forest, peels
+    def __init__(self, forest: Forest, peels: Peels, level: int, peeled: int, side: SideOf) -> None:
+        self.forest, self.peels, self.side = forest, peels, side
         self.level, self.peeled = level, peeled
         self.size = len(forest.levels[level]) + len(peels.levels[peeled])
 
     def formulas(self, view: View) -> Iterator[Formula]:
-        trees, targets = self.forest.levels[self.level], self.peels.levels[self.peeled]
-        left = Side.of(trees.values, trees.errors, self.forest.starts[self.level], view)
-        right = Side.of(targets.values, targets.errors, self.peels.starts[self.peeled], view)
         most = SETTINGS.hits if view in (plain, scaled) else SETTINGS.loose_hits
-        for i, j in islice(meet(left, right), most):
+        trees, targets = self.side(self.forest, self.level, view), self.side(self.peels, self.peeled, view)
+        for i, j in islice(meet(trees, targets), most):
             subtree = self.forest.formula(i)
             for explained in self._explained(view, subtree, i, j):
                 yield self.peels.formula(j, explained)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from itertools import islice
 
 import numpy as np
@@ -25,59 +26,91 @@ from nalm.solver.shapes.trees.peel import Peels
 PARTS = ((2, 1), (2, 2), (3, 1), (3, 2), (3, 3), (4, 1), (4, 2))
 
 
-def splits(forest: Forest, peels: Peels, most_leaves: int) -> Groups:
+def splits(forest: Forest, peels: Peels, most_leaves: int, budget: int) -> Groups:
     """Formulas `c * (u ± v)` of the target, and of the target multiplied or divided by a small tree."""
+    most = min(SETTINGS.split_values, SETTINGS.split_share * budget)
     for peeled in range(min(3 if most_leaves > 6 else 2, len(peels.levels))):
         rows = peels.multiplicative(peeled)
         # A tree that was divided out of u and v comes back in both, so two leaves more are still within reach.
         reach = most_leaves + 2 * (peeled > 0) - peeled
-        affordable = [len(level) * len(rows) <= SETTINGS.split_values for level in forest.levels]
+        affordable = [len(level) * len(rows) <= most for level in forest.levels]
         parts = [(a, b) for a, b in PARTS if a <= len(forest.levels) and affordable[a - 1] and a + b <= reach]
-        for row in rows:
-            yield _split(forest, peels, peeled, int(row), parts)
+        yield from _split(forest, peels, peeled, rows, parts)
 
 
-def _split(forest: Forest, peels: Peels, peeled: int, row: int, parts: list[tuple[int, int]]) -> Iterator[Formula]:
-    t, error = peels.levels[peeled].values[row], peels.levels[peeled].errors[row]
-    sides = {
-        level: _eliminated(forest.levels[level - 1], forest.starts[level - 1], t, error)
-        for level in {level for pair in parts for level in pair}
-    }
+def _split(forest: Forest, peels: Peels, peeled: int, rows: Indices, parts: list[tuple[int, int]]) -> Groups:
+    """Those of some targets of a peeled level, into trees of so many leaves each."""
+    targets = peels.levels[peeled].at(rows)
+    side = cache(lambda leaves: _Eliminated(forest.levels[leaves - 1], targets))
     for a, b in parts:
-        hits = list(islice(meet(sides[a], sides[b]), SETTINGS.split_hits))
-        if not hits:
-            continue
-        u, v = (ProbeValues.of(forest, level, numbers) for level, numbers in zip((a, b), np.array(hits).T, strict=True))
-        signs, factors = factors_in_front(u, v, ProbeValues(t, error))
-        for k in np.flatnonzero(signs):
-            i, j = hits[k]
-            body = total([(Fraction(1), forest.formula(i)), (Fraction(int(signs[k])), forest.formula(j))])
-            yield peels.formula(row + peels.starts[peeled], WeightedSum(((float(factors[k]), body),)))
+        yield _met(forest, peels, peels.starts[peeled] + rows, (side(a), side(b)), (a, b))
 
 
-def _eliminated(trees: Trees, start: int, t: Array, error: Array) -> Side:
-    some = slice(1, 1 + SETTINGS.split_probes)
-    ratio = (t[some] / t[0])[:, None]
-    spread = (error[some] / abs(t[0]))[:, None] + np.abs(ratio) * error[0] / abs(t[0])
-    values, errors = trees.by_probe  # (m, N): along trees, which are many
-    left = values[some] - ratio * values[0]
-    bounds = errors[some] + np.abs(ratio) * errors[0] + np.abs(values[0]) * spread
-    sound = np.flatnonzero(np.abs(left[0]) > SETTINGS.split_sharp * bounds[0])
-    left = left[:, sound]
-    return Side((left * np.where(left[0] < 0, -1, 1)).T, bounds[:, sound].T, sound + start)
+def _met(
+    forest: Forest, peels: Peels, numbers: Indices, sides: tuple[_Eliminated, _Eliminated], leaves: tuple[int, int]
+) -> Iterator[Formula]:
+    hits = np.array(list(islice(meet(*sides), SETTINGS.split_hits)), dtype=np.int64).reshape(-1, 2)
+    (which, i), (_, j) = (np.divmod(hit, len(side.trees)) for hit, side in zip(hits.T, sides, strict=True))
+    u, v = (ProbeValues.of(side.trees, rows) for side, rows in zip(sides, (i, j), strict=True))
+    signs, factors = factors_in_front(u, v, ProbeValues.of(sides[0].targets, which))
+    one, other = (forest.starts[count - 1] for count in leaves)
+    for k in np.flatnonzero(signs):
+        first, second = forest.formula(int(i[k]) + one), forest.formula(int(j[k]) + other)
+        body = total([(Fraction(1), first), (Fraction(int(signs[k])), second)])
+        yield peels.formula(int(numbers[which[k]]), WeightedSum(((float(factors[k]), body),)))
+
+
+class _Eliminated(Side):
+    """Trees without the factor that takes one of them to a target, up to sign, for each of many targets.
+
+    Tree i for target t is row `t * len(trees) + i`. The first key is a logarithm, of which those of one target lie far
+    from those of another: so all targets are met at once.
+    """
+
+    def __init__(self, trees: Trees, targets: Trees) -> None:
+        self.trees, self.targets = trees, targets
+        t, error = targets.values, targets.errors
+        self._ratios = t[:, 1 : 1 + SETTINGS.split_probes] / t[:, :1]
+        self._spreads = error[:, 1 : 1 + SETTINGS.split_probes] + np.abs(self._ratios) * error[:, :1]
+        self._spreads = self._spreads / np.abs(t[:, :1])
+        if not self._ratios.shape[1]:
+            super().__init__(np.zeros(0, np.int64), np.zeros(0), np.zeros(0))
+            return
+        (base, other), (dull, blur) = trees.values[:, :2].T, trees.errors[:, :2].T
+        ratio, spread = self._ratios[:, :1], self._spreads[:, :1]
+        left = np.abs(other - ratio * base).ravel()  # (targets, trees)
+        bound = (blur + np.abs(ratio) * dull + spread * np.abs(base)).ravel()
+        rows = np.flatnonzero(left > SETTINGS.split_sharp * bound)
+        left, bound = left[rows], bound[rows]
+        super().__init__(rows, np.log(left) + APART * (rows // len(trees)), bound / left)
+
+    def keys(self, compared: Indices, probes: int | None) -> tuple[Array, Array]:
+        which, i = np.divmod(self.rows[compared], len(self.trees))
+        ratio, spread = self._ratios[which, :probes], self._spreads[which, :probes]
+        some = slice(1, 1 + ratio.shape[1])
+        values, errors = self.trees.values[i], self.trees.errors[i]
+        left = values[:, some] - ratio * values[:, :1]
+        bounds = errors[:, some] + np.abs(ratio) * errors[:, :1] + np.abs(values[:, :1]) * spread
+        return np.where(left[:, :1] < 0, -left, left), bounds
+
+    def numbers(self, compared: Indices) -> list[int]:
+        return list(self.rows[compared].tolist())
+
+
+APART = 1000.0
+"""Between the logarithms of two targets: those of numbers between 1e-200 and 1e200 are less than that apart."""
 
 
 @dataclass(frozen=True)
 class ProbeValues:
-    """Trees `(k, m)` or a target `(m,)` at the probes, and what rounding may have done to them there."""
+    """Trees or targets at the probes, `(k, m)` or `(m,)`, and what rounding may have done to them there."""
 
     at: Array
     errors: Array
 
     @classmethod
-    def of(cls, forest: Forest, level: int, numbers: Indices) -> ProbeValues:
-        """Trees of a level of the forest, by their numbers."""
-        trees, rows = forest.levels[level - 1], numbers - forest.starts[level - 1]
+    def of(cls, trees: Trees, rows: Indices) -> ProbeValues:
+        """Some of the trees."""
         return cls(trees.values[rows], trees.errors[rows])
 
 
