@@ -52,6 +52,9 @@ def test_list_names_everything() -> None:
     for name in ("NMU", "ModifiedRealNPU", "SingleModule", "single-module/mul"):
         assert name in output
     assert not [word for word in output.split() if word.startswith("_")], "what is not meant to be used"
+    first = [line.split()[0] for line in output.splitlines() if line.strip()]
+    assert not {"NamedTask", "WideTask", "AnsweredTask"} & set(first), "what tasks are derived from"
+    assert first.count("Boolean") == 1
 
 
 def test_list_fits_eighty_columns_and_cuts_no_name(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,7 @@ def list_all() -> None:
     import nalm.bench.tasks
     from nalm.bench.find import import_all, subclasses
     from nalm.bench.studies import studies
-    from nalm.bench.task import Task
+    from nalm.bench.task import SampledTask
     from nalm.units import catalogue
 
     units = _table("Units", "unit", "computes", "what it is")
@@ -25,8 +25,9 @@ def list_all() -> None:
         units.add_row(name, unit.operations, _first_sentence(unit))
     import_all(nalm.bench.tasks)
     tasks = _table("Tasks", "task", "what it is")
-    for task in subclasses(Task):  # type: ignore[type-abstract]
-        if task.__module__.startswith("nalm.bench.tasks.") and not task.__name__.startswith("_"):
+    for task in dict.fromkeys(subclasses(SampledTask)):  # type: ignore[type-abstract]
+        complete = not getattr(task.target, "__isabstractmethod__", False)
+        if complete and task.__module__.startswith("nalm.bench.tasks.") and not task.__name__.startswith("_"):
             tasks.add_row(task.__name__, _first_sentence(task))
     listed = _table("Studies", "study", "runs", "what it is, and what it reproduces")
     for name, study in studies().items():

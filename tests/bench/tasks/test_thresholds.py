@@ -7,15 +7,16 @@ import torch
 
 from nalm.bench.method import Descent, Rule
 from nalm.bench.studies.two_layer import _shortened as shortened
-from nalm.bench.tasks.answers import TRACE, traced
+from nalm.bench.tasks.answers import TRACE
 from nalm.bench.tasks.arithmetic import RANGES, SingleModule, epsilon_threshold
+from nalm.bench.tasks.logic import Boolean
 from nalm.core.recipe import Ramp, Recipe, Switch
 
 
 def test_answers_leave_a_trace_of_their_squared_error() -> None:
-    y, t = torch.tensor([[[1.0, 3.0]], [[1.0, 1.0]]]), torch.tensor([[[1.0, 1.0]], [[1.0, 1.0]]])
-    found = traced(torch.tensor([0.0, 0.25]), y, t)  # squared errors 2 and 0
-    assert found.tolist() == pytest.approx([TRACE * 2 / 3, 0.25])
+    y, t = torch.tensor([[[1.0, 3.0]], [[0.0, 1.0]]]), torch.tensor([[[1.0, 1.0]], [[1.0, 1.0]]])
+    found = Boolean().error(y, t)  # squared errors 2 and 0.5; the second run has one of two answers wrong
+    assert found.tolist() == pytest.approx([TRACE * 2 / 3, 0.5 + TRACE / 3])
     assert TRACE == 1e-6
 
 

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 from nalm.bench.distribution import Distribution
-from nalm.bench.task import SampledTask, kind
-from nalm.bench.tasks.answers import TRACE, traced
+from nalm.bench.task import kind
+from nalm.bench.tasks.answers import AnsweredTask
 from nalm.bench.tasks.named import WideTask
 from nalm.core.scalar import Scalar, product
 
@@ -26,7 +26,7 @@ def share_off(y: Tensor, t: Tensor) -> Tensor:
 
 
 @dataclass(frozen=True)
-class Identity(SampledTask):
+class Identity(AnsweredTask):
     """y = x, the first thing a perceptron cannot do beyond what it has seen."""
 
     @property
@@ -47,15 +47,12 @@ class Identity(SampledTask):
     def formula(self, x: Sequence[Scalar], seed: int) -> list[Scalar]:
         return list(x)
 
-    def error(self, y: Tensor, t: Tensor) -> Tensor:
-        return traced(share_off(y, t), y, t)
+    def wrong(self, y: Tensor, t: Tensor) -> Tensor:
+        return share_off(y, t)
 
     def measures(self, y: Tensor, t: Tensor) -> dict[str, Tensor]:
         """Mean absolute errors near 0, 5, 10, 15 and 20 on either side."""
         return {f"error_at_{at}": _mean_near(y, t, float(at)) for at in (0, 5, 10, 15, 20)}
-
-    def threshold(self) -> float:
-        return TRACE
 
 
 def _mean_near(y: Tensor, t: Tensor, at: float) -> Tensor:
@@ -69,7 +66,7 @@ SIGNS = (1, 1, -1, 1, -1, 1, -1, -1)  # of the report's sum of eight terms
 
 
 @dataclass(frozen=True)
-class Operands(WideTask):
+class Operands(AnsweredTask, WideTask):
     """An operation on all inputs: a + b + c, a - b + c, a + b - c + d - e + f - g - h (signed), a b c, a / b / c, the
     root or square of their sum, or the root or square of the first alone."""
 
@@ -89,15 +86,12 @@ class Operands(WideTask):
     def formula(self, x: Sequence[Scalar], seed: int) -> list[Scalar]:
         return [_operation(self.name, x)]
 
-    def error(self, y: Tensor, t: Tensor) -> Tensor:
-        return traced(share_off(y, t), y, t)
+    def wrong(self, y: Tensor, t: Tensor) -> Tensor:
+        return share_off(y, t)
 
     def measures(self, y: Tensor, t: Tensor) -> dict[str, Tensor]:
         """The mean absolute error, which the function-learning table normalises, and the share of right answers."""
         return {"mae": (y - t).abs().mean((-2, -1)), "right": 1 - share_off(y, t)}
-
-    def threshold(self) -> float:
-        return TRACE
 
 
 def _operation(name: Name, x: Sequence[Scalar]) -> Scalar:

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from nalm.bench.distribution import Distribution
-from nalm.bench.tasks.answers import TRACE, traced
+from nalm.bench.tasks.answers import AnsweredTask
 from nalm.bench.tasks.named import WideTask
 from nalm.core.scalar import Scalar, symbolic
 
@@ -74,7 +74,7 @@ def share_wrong(y: Tensor, t: Tensor) -> Tensor:
 
 
 @dataclass(frozen=True)
-class Boolean(WideTask):
+class Boolean(AnsweredTask, WideTask):
     """A truth function of the first two of `inputs` truth values; the others are redundant.
 
     The test cases hold every line of the truth table: 40 times as many as lines, so that one is missing with a chance
@@ -101,11 +101,8 @@ class Boolean(WideTask):
     def formula(self, x: Sequence[Scalar], seed: int) -> list[Scalar]:
         return [FUNCTIONS[self.name](x[0], x[1])]
 
-    def error(self, y: Tensor, t: Tensor) -> Tensor:
-        return traced(share_wrong(y, t), y, t)
-
-    def threshold(self) -> float:
-        return TRACE
+    def wrong(self, y: Tensor, t: Tensor) -> Tensor:
+        return share_wrong(y, t)
 
 
 RELATIONS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
@@ -120,7 +117,7 @@ TIES = 0.25  # the share of samples in which both operands are made equal: numbe
 
 
 @dataclass(frozen=True)
-class _OfPairs(WideTask):
+class _OfPairs(AnsweredTask, WideTask):
     """The first two inputs are equal in a quarter of the samples."""
 
     @property
@@ -154,11 +151,8 @@ class Compare(_OfPairs):
         holds = bool(RELATIONS[self.name](torch.tensor(x[0]), torch.tensor(x[1])))
         return [int(holds), int(not holds)]
 
-    def error(self, y: Tensor, t: Tensor) -> Tensor:
-        return traced(share_wrong(y, t), y, t)
-
-    def threshold(self) -> float:
-        return TRACE
+    def wrong(self, y: Tensor, t: Tensor) -> Tensor:
+        return share_wrong(y, t)
 
 
 PIECEWISE = ("difference", "smaller", "larger", "minimum", "count")
@@ -202,8 +196,5 @@ class Piecewise(_OfPairs):
             case _:
                 return [min(x)]
 
-    def error(self, y: Tensor, t: Tensor) -> Tensor:
-        return traced(((y - t).abs() >= HALF).to(t.dtype).mean((-2, -1)), y, t)
-
-    def threshold(self) -> float:
-        return TRACE
+    def wrong(self, y: Tensor, t: Tensor) -> Tensor:
+        return ((y - t).abs() >= HALF).to(t.dtype).mean((-2, -1))
