@@ -35,73 +35,14 @@ if TYPE_CHECKING:
     from nalm.units.snmu import SNMU, StochasticGateNMU
 
 __version__ = "0.1.0"
-__all__ = [
-    "GNALU",
-    "IMNAC",
-    "INAC",
-    "INALU",
-    "NAC",
-    "NALU",
-    "NAU",
-    "NLRL",
-    "NMRU",
-    "NMU",
-    "NPU",
-    "NRU",
-    "NSR",
-    "SGD",
-    "SNMU",
-    "Adam",
-    "ArithmeticRegressor",
-    "Chain",
-    "Clip",
-    "Constant",
-    "Decision",
-    "Expression",
-    "Fold",
-    "Foreign",
-    "FormulaLayer",
-    "FormulaLearner",
-    "FrozenSelector",
-    "Gated",
-    "GatedNAUNMU",
-    "Guide",
-    "HillAngles",
-    "HillCircle",
-    "HillPower",
-    "HillSum",
-    "INALUSelector",
-    "InputGated",
-    "Late",
-    "LocalGaussNewton",
-    "ModifiedRealNPU",
-    "MulNAC",
-    "MulNACLinear",
-    "MulNACSigmoid",
-    "NMUSelector",
-    "NPUSelector",
-    "NSRChoice",
-    "NSRCount",
-    "ProductUnit",
-    "Quadratic",
-    "Ramp",
-    "RealNPU",
-    "Recipe",
-    "RecurrentNSR",
-    "Restart",
-    "SeparateSignNRU",
-    "Staircase",
-    "StochasticGateNMU",
-    "Unit",
-    "UnitLogger",
-    "Weight",
-    "__version__",
-    "baselines",
-    "guide",
-    "read",
-    "read_logic",
-    "solve",
-]
+__all__ = ["GNALU", "IMNAC", "INAC", "INALU", "NAC", "NALU", "NAU", "NLRL", "NMRU", "NMU", "NPU", "NRU", "NSR"]
+__all__ += ["SGD", "SNMU", "Adam", "ArithmeticRegressor", "Chain", "Clip", "Constant", "Decision", "Expression"]
+__all__ += ["Fold", "Foreign", "FormulaLayer", "FormulaLearner", "FrozenSelector", "Gated", "GatedNAUNMU", "Guide"]
+__all__ += ["HillAngles", "HillCircle", "HillPower", "HillSum", "INALUSelector", "InputGated", "Late"]
+__all__ += ["LocalGaussNewton", "ModifiedRealNPU", "MulNAC", "MulNACLinear", "MulNACSigmoid", "NMUSelector"]
+__all__ += ["NPUSelector", "NSRChoice", "NSRCount", "ProductUnit", "Quadratic", "Ramp", "RealNPU", "Recipe"]
+__all__ += ["RecurrentNSR", "Restart", "SeparateSignNRU", "Staircase", "StochasticGateNMU", "Unit", "UnitLogger"]
+__all__ += ["Weight", "__version__", "baselines", "guide", "read", "read_logic", "solve"]
 
 # Where each public name lives. It is imported on first use, so that `nalm --help` need not wait for torch.
 _HOMES = {

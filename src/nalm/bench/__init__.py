@@ -14,23 +14,8 @@ if TYPE_CHECKING:
     from nalm.bench.study import Cell, Study, cells_over
     from nalm.bench.task import SampledTask, Task
 
-__all__ = [
-    "Cell",
-    "Descent",
-    "Layer",
-    "Method",
-    "Model",
-    "Rule",
-    "Run",
-    "SampledTask",
-    "Solve",
-    "Store",
-    "Study",
-    "Task",
-    "cells_over",
-    "single",
-    "train",
-]
+__all__ = ["Cell", "Descent", "Layer", "Method", "Model", "Rule", "Run", "SampledTask", "Solve", "Store", "Study"]
+__all__ += ["Task", "cells_over", "single", "train"]
 
 # imported on first use: looking at a store needs no engine
 _ROOMS = {
