@@ -9,7 +9,7 @@ of eight ranges, and the errors. A claim (`exact` or `real coefficient`) is righ
 formula equals the true law: to 1e-4 without noise; for fitted coefficients also within five of the standard
 deviations that the solver itself states. Under noise a claim is `hidden` if it differs from the law by less than two
 standard deviations of the noise over all rows together: `x + 1` for `x + J0(x / 50)`. Every other claim is wrong.
-Columns of 0, 1 and -1 are marks and stay so beyond the data. Nothing need be claimed.
+Columns of 0, 1 and -1 are marks and stay so beyond the data; whole numbers stay whole. Nothing need be claimed.
 
 The families in `RESERVED` (every third) were not looked at while the solver's verdicts were tuned.
 """
@@ -413,11 +413,66 @@ def near_curve_in_noise(rng: Rng, X: Array) -> Case:
     return Case(X, y + 10.0 ** rng.uniform(-4, -1) * np.std(y) * rng.normal(size=len(y)), law, noisy=True)
 
 
+def table_of_marks(rng: Rng, X: Array) -> Case:
+    """Zeros and ones, decided by one to three of them, by their number, or by nothing."""
+    X = rng.integers(0, 2, (len(X), int(rng.integers(1, 10)))).astype(float)
+    i, j, k = (int(v) for v in rng.integers(X.shape[1], size=3))
+    choice = int(rng.integers(6))
+
+    def law(Z: Array) -> Array:
+        a, b, c = Z[:, i], Z[:, j], Z[:, k]
+        return np.asarray((a * b, np.maximum(a, b), (a + b) % 2, a + b * c, (a + b + c > 1) * 1.0)[choice])
+
+    return Case(X, law(X), law) if choice < 5 else Case(X, rng.integers(0, 2, len(X)).astype(float), None)
+
+
+def whole_numbers(rng: Rng, X: Array) -> Case:
+    """Small whole numbers, with targets that are whole as well: remainders, parts, extremes, or anything."""
+    most = int(rng.choice([3, 6, 10, 100]))
+    X = rng.integers(0, most, X.shape).astype(float)
+    i, j, choice = int(rng.integers(X.shape[1])), int(rng.integers(X.shape[1])), int(rng.integers(8))
+
+    def law(Z: Array) -> Array:
+        a, b = Z[:, i], Z[:, j]
+        return np.asarray(
+            (np.maximum(a, b), (a + b) % most, np.floor(a * b / 3), (a > b) * 1.0, np.gcd(a.astype(int), b.astype(int))
+             * 1.0, a * b - 2 * a, a**2 + b)[choice]
+        )  # fmt: skip
+
+    return Case(X, law(X), law) if choice < 7 else Case(X, rng.integers(0, most, len(X)).astype(float), None)
+
+
+def solution_in_time(rng: Rng, X: Array) -> Case:
+    """What a pendulum, foxes and hares, a triode or a spring that stiffens do until a time, with errors or without."""
+    systems: tuple[Callable[[Array, Array], tuple[Array, Array]], ...] = (
+        lambda u, v: (v, -np.sin(u)),
+        lambda u, v: (u * (1 - v / 2), v * (u - 2) / 2),
+        lambda u, v: (v, (1 - u**2) * v - u),
+        lambda u, v: (v, -u - u**3),
+    )
+    change, start = systems[int(rng.integers(4))], rng.uniform(0.3, 2.5, 2)
+
+    def law(Z: Array) -> Array:
+        step = Z[:, 0] / 400  # of Runge and Kutta, as many for every row
+        u, v = (np.full(len(Z), first) for first in start)
+        for _ in range(400):
+            k1 = change(u, v)
+            k2 = change(u + step / 2 * k1[0], v + step / 2 * k1[1])
+            k3 = change(u + step / 2 * k2[0], v + step / 2 * k2[1])
+            k4 = change(u + step * k3[0], v + step * k3[1])
+            u = u + step / 6 * (k1[0] + 2 * k2[0] + 2 * k3[0] + k4[0])
+            v = v + step / 6 * (k1[1] + 2 * k2[1] + 2 * k3[1] + k4[1])
+        return np.asarray(u)
+
+    return _blurred(rng, X, law) if rng.random() < 0.5 else Case(X, law(X), law)
+
+
 FAMILIES: tuple[Callable[[Rng, Array], Case], ...] = (
     smooth, cancelling, special_function, near_law, real_numbers_in_noise, network, irrational_powers, many_constants,
     heteroscedastic_noise, additive_noise, few_levels, float16, correlated, gaussian_process, hidden_variable,
     outliers, input_noise, regimes, function_in_noise, nothing, replicated, printed, random_walk, heavy_tails,
     special_in_noise, near_law_in_noise, smooth_in_noise, near_curve, curve_in_noise, near_curve_in_noise,
+    table_of_marks, whole_numbers, solution_in_time,
 )  # fmt: skip
 RESERVED = FAMILIES[2::3]
 
@@ -448,7 +503,9 @@ def right(case: Case, solution: object) -> bool:
     rng = np.random.default_rng(5)
     some = case.X[rng.integers(len(case.X), size=200)]
     marks = np.isin(case.X, (-1, 0, 1)).all(axis=0)  # there is nothing between 0 and 1, or beyond
-    far = np.where(marks, some, some * rng.uniform(0.5, 3, some.shape))
+    whole = (np.round(case.X) == case.X).all(axis=0)
+    beyond = some * rng.uniform(0.5, 3, some.shape)
+    far = np.where(marks, some, np.where(whole, np.round(beyond), beyond))
     with np.errstate(all="ignore"):
         truth = case.truth(far)
         claim, _, by_constant = gradients(solution.chosen.formula, far)  # type: ignore[attr-defined]

@@ -153,7 +153,7 @@ LADDERS = {
     "nalm.solver.shapes": [
         "derived linear marquardt power screen",
         "approximation combine flexible shape",
-        "beam factored forms products sums trees",
+        "beam factored forms marks products sums trees",
         "beside monomials polynomials power_laws",
         "composite functions",
         "catalogue",

@@ -15,6 +15,7 @@ from threadpoolctl import ThreadpoolController
 from nalm.core.arguments import NotNegative, Seed, checks_arguments
 from nalm.solver.clock import Stopwatch
 from nalm.solver.data.columns import column_names, set_aside, tied
+from nalm.solver.data.digits import marks
 from nalm.solver.data.dimensions import dimensions
 from nalm.solver.data.problem import checked
 from nalm.solver.data.rows import gathered
@@ -86,7 +87,10 @@ def solve(
             rows = gathered(table, weights)
             problem, columns, aside = set_aside(rows.problem, labels)
             notes = [*rows.notes, *aside, *tied(problem, [labels[i] for i in columns])]
-            reach = replace(EFFORTS[effort], functions=named(functions), before=_laws_of(before, labels, columns))
+            may_hold = named(functions)
+            if all(marks(column) for column in problem.X.T):
+                may_hold = ()  # through two values every function goes that a line goes through
+            reach = replace(EFFORTS[effort], functions=may_hold, before=_laws_of(before, labels, columns))
             limit = clock.left(SETTINGS.search_share)
             finding = searched_within(limit, problem, reach, noise is not None, report)
             finding = everywhere(finding, rows, columns)

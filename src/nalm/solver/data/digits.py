@@ -17,7 +17,7 @@ def half_units(values: Array) -> Array:
     ([0.005, 0.005, 0.005], [0.0, 0.0])
     """
     exact = np.zeros(len(values))
-    if np.all(values == np.round(values)):
+    if whole(values):
         return exact
     power = np.floor(np.log10(np.abs(np.where(values == 0, 1.0, values))))
     ways = [_coarsest(values, np.zeros(len(values)), 0), _coarsest(values, power, 1)]
@@ -54,4 +54,15 @@ def full(values: Array) -> bool:
 
 def exact_settings(values: Array) -> bool:
     """Whole numbers and decimals of few digits: what was set, not measured or computed."""
-    return bool(np.all(values == np.round(values)) or half_units(values).any())
+    return whole(values) or bool(half_units(values).any())
+
+
+def whole(values: Array) -> bool:
+    """Whole numbers only?"""
+    return bool(np.all(values == np.round(values)))
+
+
+def marks(values: Array) -> bool:
+    """Two values of 0, 1 and -1: they name two cases and measure nothing."""
+    levels = np.unique(values)
+    return len(levels) == 2 and bool(np.all(np.isin(levels, (-1, 0, 1))))

@@ -180,6 +180,12 @@ class Arithmetic:
     shallow_leaves: int = 5
     """Up to this many leaves a tree search is cheaper than the composite shapes."""
 
+    # Rules of marks.
+    marked_columns: int = 20
+    """Columns of 0, 1 and -1 among which those are looked for that decide the target: 4,845 fours."""
+    marks_in_rule: int = 4
+    """Columns that decide it together: sixteen cases."""
+
     # Stacks of units.
     most_copies: int = 24
     """Copies of a wire that stand for a whole weight: more would be wider than any published stack."""

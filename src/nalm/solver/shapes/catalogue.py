@@ -22,6 +22,7 @@ from nalm.solver.shapes.functions.product import product_with_functions
 from nalm.solver.shapes.functions.profile import beside_powers
 from nalm.solver.shapes.functions.sum import sum_with_functions
 from nalm.solver.shapes.functions.wave import waves
+from nalm.solver.shapes.marks import rule_of_marks
 from nalm.solver.shapes.monomials import sum_of_products
 from nalm.solver.shapes.polynomials import polynomial, rational
 from nalm.solver.shapes.power_laws import power_laws_with_function, sum_of_power_laws
@@ -209,6 +210,7 @@ FOUND_BEFORE = Shape("found before", Cost.CLOSED_FORM, lambda scope: iter([iter(
 SHAPES = (
     FOUND_BEFORE,
     *CLOSED_FORMS,
+    Shape("rule of marks", Cost.ITERATION, lambda scope: rule_of_marks(scope.problem, scope.columns(EVERY))),
     _products_of_sums(2),
     SUM_OF_PRODUCTS,
     POWER_LAWS,

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from nalm.solver.data.digits import half_units
+from nalm.solver.data.digits import half_units, marks, whole
 from nalm.solver.data.problem import Problem
 from nalm.solver.formula.algebra import Applied, Formula, PowerProduct, WeightedSum, inputs, real_constants, size
 from nalm.solver.formula.calculus import (
@@ -48,16 +48,26 @@ def doubt(problem: Problem, formula: Formula) -> str:
 def _few_levels(problem: Problem, formula: Formula) -> str:
     """Of an input with two to four values very many functions look like this one; 0 and ±1 are marks, not measures.
 
-    Of marks, too, a formula must be seen at more rows than a few: two through which 2 x goes are no proof of it.
+    Of marks, too, a formula must be seen at more rows than a few, or at all that there are: two through which 2 x goes
+    are no proof of it.
     """
-    if inputs(formula) and (seen := _distinct(problem, formula)) < SETTINGS.fewest_levels:
+    if not (read := sorted(inputs(formula))):
+        return ""
+    if (seen := _distinct(problem, formula)) < SETTINGS.fewest_levels and not _truth_table(problem, formula):
         return f"the inputs it reads differ in only {seen} rows, and other formulas agree at those"
-    for i in sorted(inputs(formula)):
-        levels = np.unique(problem.X[:, i])
-        marks = len(levels) == 2 and bool(np.all(np.isin(levels, (-1, 0, 1))))
-        if len(levels) < SETTINGS.fewest_levels and not marks:
-            return f"an input takes only {len(levels)} different values, and other functions agree at those"
+    for i in read:
+        levels = len(np.unique(problem.X[:, i]))
+        if levels < SETTINGS.fewest_levels and not marks(problem.X[:, i]):
+            return f"an input takes only {levels} different values, and other functions agree at those"
     return ""
+
+
+def _truth_table(problem: Problem, formula: Formula) -> bool:
+    """Does the formula read marks only, of which every combination is there, with a whole number as the target?"""
+    read = sorted(inputs(formula))
+    if not (whole(problem.y) and all(marks(problem.X[:, i]) for i in read)):
+        return False
+    return bool(_distinct(problem, formula) == 2 ** len(read))
 
 
 def _distinct(problem: Problem, formula: Formula) -> int:
@@ -139,17 +149,26 @@ def _freed(design: Array, misfit: Array) -> tuple[Array, Array]:
 
 
 def evidence_bits(problem: Problem, formula: Formula) -> float:
-    """How many bits the target pins down: for each distinct row, its spread over what rounding and noise leave open."""
+    """How many bits the target pins down: for each distinct row, its spread over what rounding and noise leave open.
+
+    Where inputs and target are whole numbers, most formulas give whole numbers, too: a row of marks, 0 or 1, tells one
+    bit, and twenty of them are met by some formula of a few columns whatever they are.
+    """
     height = float(np.max(np.abs(problem.y))) or 1.0
     y = problem.y / height  # squares of very small numbers would vanish
     spread = float(np.std(y))
-    floor = problem.tolerance(gradients(formula, problem.X)[1]) / height
-    if problem.printed is None:
-        floor = np.maximum(floor, half_units(problem.y) / height)
-    floor = np.where(floor > 0, floor, problem.rounding * spread)  # a target of 0 tells what a typical one does
     read = sorted(inputs(formula))
-    distinct = np.unique(problem.X[:, read], axis=0, return_index=True)[1]
-    return float(np.sum(np.maximum(np.log2(spread / floor[distinct] + 1) - SETTINGS.row_margin, 0)))
+    if whole(problem.y) and whole(problem.X[:, read]):
+        margin, floor = 0.0, np.full(problem.rows, 0.5 / height)
+    else:
+        margin, floor = SETTINGS.row_margin, problem.tolerance(gradients(formula, problem.X)[1]) / height
+        if problem.printed is None:
+            floor = np.maximum(floor, half_units(problem.y) / height)
+        floor = np.where(floor > 0, floor, problem.rounding * spread)  # a target of 0 tells what a typical one does
+    # A truth table says all about its columns, and every other row that the columns which are not read do not matter.
+    telling = problem.X if _truth_table(problem, formula) else problem.X[:, read]
+    distinct = np.unique(telling, axis=0, return_index=True)[1]
+    return float(np.sum(np.maximum(np.log2(spread / floor[distinct] + 1) - margin, 0)))
 
 
 def description_bits(problem: Problem, formula: Formula) -> float:
