@@ -49,7 +49,8 @@ class PlainBackend(Generic[M]):
 class Learner(Protocol):
     """What makes steps: an optimiser that calls the function it is given on the batch."""
 
-    def step(self, evaluate: Callable[..., tuple[Tensor, Tensor]], *batch: Tensor) -> Any: ...
+    def step(self, evaluate: Callable[..., tuple[Tensor, Tensor]], *batch: Tensor) -> Any:
+        """One step on one batch; `evaluate` computes output and loss from it."""
 
 
 class LearningBackend(PlainBackend[M]):
