@@ -144,7 +144,7 @@ LADDERS = {
     "nalm.solver.formula": [
         "functions",
         "algebra",
-        "calculus notation onnx_graph",
+        "calculus notation onnx_graph recognised",
         "bounds",
     ],
     "nalm.solver.settings": [

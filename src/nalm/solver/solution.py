@@ -11,6 +11,7 @@ import numpy as np
 from nalm.core.arguments import checks_arguments
 from nalm.solver.formula.calculus import Array, evaluate
 from nalm.solver.formula.notation import neat, to_sympy
+from nalm.solver.formula.recognised import recognised
 from nalm.solver.verdict.candidate import Candidate, Fitted, Status, Verdict
 
 if TYPE_CHECKING:
@@ -168,7 +169,14 @@ def expression_of(candidate: Candidate, names: Sequence[str], unit: Unit | None 
     from nalm.core.expression import Expression
 
     symbols = tuple(sympy.Symbol(name, real=True) for name in names)
-    return Expression((neat(to_sympy(candidate.formula, symbols)),), symbols, not candidate.constants, unit)
+    written = neat(to_sympy(candidate.formula, symbols, recognised_in(candidate)))
+    return Expression((written,), symbols, not candidate.constants, unit)
+
+
+def recognised_in(candidate: Candidate) -> dict[float, str]:
+    """Which of its fitted numbers have a name: 2*pi and its likes, as SymPy writes them."""
+    names = {constant.value: recognised(constant.value, constant.deviation) for constant in candidate.constants}
+    return {value: name for value, name in names.items() if name}
 
 
 def pareto(tried: Sequence[Verdict], chosen: Verdict, most: int = 20) -> list[Verdict]:

@@ -25,7 +25,7 @@ from nalm.solver.outliers import without_outliers
 from nalm.solver.search import searched_within
 from nalm.solver.settings import SETTINGS
 from nalm.solver.shapes.catalogue import EFFORTS
-from nalm.solver.solution import Evidence, Solution
+from nalm.solver.solution import Evidence, Solution, recognised_in
 from nalm.solver.verdict.everywhere import everywhere
 from nalm.solver.verdict.front import approximated
 
@@ -100,6 +100,7 @@ def solve(
     chosen, notes = finding.verdict.candidate, [*notes, *finding.verdict.reasons, *why]
     if table.dimensions is not None:
         notes += table.dimensions.said(chosen.formula)
+    notes += [f"{value:.6g} was recognised as {name}" for value, name in recognised_in(chosen).items()]
     used = finding.problem
     evidence = Evidence(chosen.backward_error, table.rows, used.noise, chosen.constants, tuple(notes), used.additive)
     return Solution(finding.verdict, evidence, tuple(labels), finding.tried, unit, time.perf_counter() - began)

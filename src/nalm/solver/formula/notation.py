@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from nalm.solver.formula.algebra import Applied, Constant, Formula, Input, Number, PowerProduct, WeightedSum, inputs
@@ -12,12 +13,17 @@ if TYPE_CHECKING:
     import sympy
 
 
-def to_sympy(formula: Formula, symbols: Sequence[sympy.Symbol]) -> sympy.Expr:
-    """The formula over SymPy symbols; fractions stay exact, fitted constants become floats."""
+def to_sympy(
+    formula: Formula, symbols: Sequence[sympy.Symbol], recognised: Mapping[float, str] = MappingProxyType({})
+) -> sympy.Expr:
+    """The formula over SymPy symbols; fractions stay exact, fitted constants become what they were recognised as, or
+    floats."""
     import sympy
 
     def number(value: Number) -> Any:
-        return sympy.Rational(value.numerator, value.denominator) if isinstance(value, Fraction) else sympy.Float(value)
+        if isinstance(value, Fraction):
+            return sympy.Rational(value.numerator, value.denominator)
+        return sympy.sympify(recognised[value]) if value in recognised else sympy.Float(value)
 
     match formula:
         case Input(index):
@@ -25,11 +31,11 @@ def to_sympy(formula: Formula, symbols: Sequence[sympy.Symbol]) -> sympy.Expr:
         case Constant(value):
             return number(value)
         case WeightedSum(terms):
-            return sympy.Add(*(number(c) * to_sympy(t, symbols) for c, t in terms))
+            return sympy.Add(*(number(c) * to_sympy(t, symbols, recognised) for c, t in terms))
         case PowerProduct(factors):
-            return sympy.Mul(*(to_sympy(f, symbols) ** number(e) for f, e in factors))
+            return sympy.Mul(*(to_sympy(f, symbols, recognised) ** number(e) for f, e in factors))
         case Applied(function, argument):
-            return getattr(sympy, function.value)(to_sympy(argument, symbols))
+            return getattr(sympy, function.value)(to_sympy(argument, symbols, recognised))
 
 
 def neat(expression: Any) -> Any:

@@ -66,6 +66,11 @@ class Claims:
     every grid are as common under noise as those with whole ones."""
     inner_exponent_chance: float = 0.15
     """The same for exponents of or within sums, where only whole ones and roots are known in laws."""
+    named_chance: float = 1e-4
+    """Chance that a random number lies within reach of one with a name (a fraction of pi and its likes) as simple or
+    simpler, above which it is not written as that. Smaller than for fractions, as laws hold these less often."""
+    named_reach: float = 1e-12
+    """Share of a number by which it may differ from one with a name at least: fits end with so much rounding."""
     hopeless: float = 1e3
     """Limits of float32. After one Gauss-Newton step an error this many times the limit does not come down."""
     beyond_repair: float = 10.0
