@@ -184,9 +184,74 @@ def test_a_unit_that_is_computed_for_nothing_is_placed_once() -> None:
     assert all(mode is modes[0] for mode in modes)
 
 
-def test_two_units_below_one_layer_are_looked_at_together_and_not_all_the_time() -> None:
+class Added(nn.Module):
+    """Two units, each with a gain and a bias of its own, added up."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.first, self.second = nalm.NRU(4, 1, seed=0), nalm.NRU(4, 1, seed=1)
+        self.gain, self.other = nn.Linear(1, 1), nn.Linear(1, 1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        result: Tensor = self.gain(self.first(x)) + self.other(self.second(x))
+        return result
+
+
+MIXED: dict[str, Callable[[], nn.Module]] = {
+    "used twice": Twice,
+    "added": Added,
+    "concatenated": lambda: SideBySide(nalm.NRU(4, 1, seed=0), nalm.NRU(4, 1, seed=1)),
+}
+
+
+@pytest.mark.parametrize("name", MIXED)
+def test_units_whose_outputs_are_mixed_are_left_to_the_base_and_the_report_says_why(name: str) -> None:
+    """Both of two units went for the larger term and stayed there: 1.2 to 4 times Adam's error, and not a word."""
+    model = MIXED[name]()
+    control = copy.deepcopy(model)
+    draw = batches(lambda x: 2 * first_times_second(x) - x[:, 2:3] / x[:, 3:], 4, 1.0, 3.0, 128)
+    optimiser = train(model, draw, 100, base=lambda p: torch.optim.Adam(p, 3e-2))
+    adam(control, draw, 100, 3e-2)
+    for p, q in zip(model.parameters(), control.parameters(), strict=True):
+        torch.testing.assert_close(p, q)
+    names = [one.label for one in optimiser.units]
+    assert str(optimiser.report()).endswith(
+        f"left to base: {', '.join(names)}, as learned layers above mix its outputs"
+    )
+    assert all(optimiser.report().numbers()[f"{name}/base"] == 1 for name in names)
+    resumed = LocalGaussNewton(MIXED[name](), base=lambda p: torch.optim.Adam(p, 3e-2))
+    resumed.load_state_dict(optimiser.state_dict())
+    assert str(resumed.report()).splitlines()[-1] == str(optimiser.report()).splitlines()[-1]
+
+
+class InARow(nn.Module):
+    """A cell that is used again on what it made, and a gain above: all uses lie below the last one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.cell, self.last = nalm.NAU(2, 1, seed=0), nn.Linear(1, 1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        state = x[:, :1]
+        for i in range(1, x.shape[1]):
+            state = self.cell(torch.cat([state, x[:, i : i + 1]], -1))
+        result: Tensor = self.last(state)
+        return result
+
+
+@pytest.mark.parametrize("model", [InARow(), nn.Sequential(nalm.NRU(4, 1), nalm.NAU(1, 1), nn.Linear(1, 1))])
+def test_units_that_follow_one_another_are_not_mixed(model: nn.Module) -> None:
+    optimiser = train(model, batches(lambda x: x.sum(1, keepdim=True), 4, 1.0, 3.0, 128), 2)
+    assert "as learned layers" not in str(optimiser.report())
+    assert [mode.due(3) for mode in optimiser.modes or []] == [True] * len(optimiser.units)
+
+
+def test_two_units_are_looked_at_together_and_not_all_the_time() -> None:
     """Each one's numbers keep the other's changing, so both were looked at in every second step, and not together."""
-    model = SideBySide(nalm.NRU(4, 1, seed=0), nalm.NRU(4, 1, seed=1))
+    torch.manual_seed(0)
+    model = nn.Sequential(nalm.NRU(4, 1, seed=0), nalm.NAU(1, 1, seed=1), nn.Linear(1, 1))
     draw = batches(lambda x: first_times_second(x) + x[:, 2:3] / x[:, 3:], 4, 1.0, 3.0, 128)
     optimiser = LocalGaussNewton(model, base=lambda p: torch.optim.Adam(p, 3e-2))
     looks: list[list[bool]] = []

@@ -30,6 +30,8 @@ from nalm.training.rule.settings import Settings
 
 CONFIRMED = 2  # looks in a row that speak for a grid point before it is approached: one batch may do so by chance
 
+MIXED = "learned layers above mix its outputs"  # so it is left to the base optimiser
+
 
 @final
 class Between:
@@ -40,8 +42,8 @@ class Between:
     def __init__(self, ruled: Ruled, place: Place, settings: Settings) -> None:
         self.ruled, self.settings, self.place = ruled, settings, place
         self.units: Sequence[Ruled] = [ruled]
-        # layers above can undo a mixing of several outputs, so that no row has a target of its own
-        self.hopeless = ruled.unit.out_features > 1 and place.learned_above
+        # layers above can undo a mixing of several outputs, so that none of them has a target of its own
+        self.hopeless = place.mixed or (ruled.unit.out_features > 1 and place.learned_above)
         self.free = Regression.of(ruled)
         self.rows = RowsState.of(ruled)
         self.line = LineAbove(place.line, self.rows, settings.memory)
@@ -192,7 +194,9 @@ class Between:
         """How it stands."""
         rows = self.rows
         left = None if self.hopeless else float(rows.unexplained.clamp(max=1).mean())
-        return [Standing(self.ruled, self.position, share(rows.arrived), share(rows.owned & ~rows.arrived), left)]
+        why = MIXED if self.hopeless else None
+        on_grid, moved = share(rows.arrived), share(rows.owned & ~rows.arrived)
+        return [Standing(self.ruled, self.position, on_grid, moved, left, why=why)]
 
     def saved(self) -> dict[str, Any]:
         """All it remembers."""

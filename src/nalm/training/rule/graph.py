@@ -53,6 +53,7 @@ class Place:
         position: on which depends how it is treated.
         learned_below: whether layers of the base optimiser lie below it.
         learned_above: or above or beside it.
+        mixed: whether those above mix what it computes with what other units, or its own other uses, compute.
         straight: whether none lie below, and those above and beside can make up for a gain and a bias and no more.
         line: of these, a linear layer directly above that is the network's output, with one input and one output.
     """
@@ -60,6 +61,7 @@ class Place:
     position: Position
     learned_below: bool = False
     learned_above: bool = False
+    mixed: bool = False
     straight: bool = False
     line: GainAndBias | None = None
 
@@ -91,7 +93,8 @@ def _place(root: Node, outputs: Sequence[set[Node]], index: int, mine: set[int])
     learned_below, learned_above = _foreign(below, mine), _foreign(beside, mine)
     if learned_below or learned_above:
         straight = not learned_below and all(_is_layout(n) or _is_straight(n) or _is_leaf(n) for n in beside)
-        return Place(Position.BETWEEN, learned_below, learned_above, straight)
+        mixed = learned_above and (bool(others & beside - above) or len(_first(root, own)) > 1)
+        return Place(Position.BETWEEN, learned_below, learned_above, mixed, straight)
     alone = len(own) == 1 and not mixing and not below & others
     return Place(Position.OUTPUT if alone else Position.STACK)
 
@@ -129,6 +132,12 @@ def _under(root: Node, closed: Collection[Node] = ()) -> set[Node]:
                 found.add(child)
                 waiting.append(child)
     return found
+
+
+def _first(root: Node, goals: Collection[Node]) -> set[Node]:
+    """Those of the goals that are reached from the root without passing through another one."""
+    passed = _under(root, closed=goals)
+    return {child for node in passed for child in _children(node) if child in goals}
 
 
 def _leading_to(root: Node, goals: Collection[Node]) -> set[Node]:

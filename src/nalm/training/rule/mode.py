@@ -35,6 +35,7 @@ class Standing:
         moved: moved by the rule, off the grid.
         unexplained: share of the implied target that what it holds leaves unexplained; None if unknown.
         attempts: how often its search began.
+        why: it is left to the base optimiser for good; None if it is not.
     """
 
     ruled: Ruled
@@ -43,6 +44,7 @@ class Standing:
     moved: float
     unexplained: float | None
     attempts: int = 1
+    why: str | None = None
 
     @property
     def left(self) -> float:

@@ -141,6 +141,7 @@ def _place_saved(place: Place, names: Mapping[int, str]) -> dict[str, Any]:
         "position": place.position.name,
         "below": place.learned_below,
         "above": place.learned_above,
+        "mixed": place.mixed,
         "straight": place.straight,
         "line": line,
     }
@@ -150,4 +151,5 @@ def _place_loaded(saved: Mapping[str, Any], model: nn.Module) -> Place:
     line = saved["line"]
     if line is not None:
         line = None if None in line else GainAndBias(*(model.get_parameter(name) for name in line))
-    return Place(Position[saved["position"]], saved["below"], saved["above"], saved["straight"], line)
+    mixed = saved.get("mixed", False)  # versions before did not ask
+    return Place(Position[saved["position"]], saved["below"], saved["above"], mixed, saved["straight"], line)

@@ -58,7 +58,9 @@ class Report:
 
     def _foot(self) -> str:
         refused = f", {self.refused} batches refused (not finite)" if self.refused else ""
-        return f"{self.steps} steps{refused}"
+        reasons = list(dict.fromkeys(one.why for one in self.standings if one.why))
+        left = [(", ".join(one.ruled.label for one in self.standings if one.why == why), why) for why in reasons]
+        return "\n".join([f"{self.steps} steps{refused}", *(f"left to base: {names}, as {why}" for names, why in left)])
 
 
 def _title(one: Standing) -> str:
