@@ -165,3 +165,17 @@ def test_only_inputs_of_both_signs_stand_as_their_size() -> None:
     solution = solve(X, np.abs(X[:, 0]) * X[:, 1])
     assert str(solution.expression) == "x1*Abs(x0)"
     assert solution.predict([[-3.0, -1.0]]) == pytest.approx(-3.0)
+
+
+@pytest.mark.parametrize(
+    ("target", "written"),
+    [
+        (lambda a, b: np.maximum(a, b), "a/2 + b/2 + Abs(a - b)/2"),
+        (lambda a, b: 1 + 2 * np.minimum(a, b), "a + b - Abs(a - b) + 1"),
+    ],
+)
+def test_the_larger_and_the_smaller_of_two_are_found(target: Truth, written: str) -> None:
+    X = np.random.default_rng(0).uniform(1, 3, (60, 2))
+    solution = solve(X, target(X[:, 0], X[:, 1]), names=["a", "b"])
+    assert solution.status is Status.EXACT
+    assert str(solution.expression) == written

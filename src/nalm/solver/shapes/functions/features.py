@@ -31,12 +31,16 @@ def features(columns: Indices, chosen: Sequence[Function]) -> tuple[Applied, ...
 @lru_cache(maxsize=8)  # several shapes ask for the same, and writing the formulas down takes longer than their values
 def _features(columns: tuple[int, ...], chosen: tuple[Function, ...]) -> tuple[Applied, ...]:
     arguments = list(_arguments(list(columns)))
-    return tuple(
+    listed = [
         Applied(function, argument)
         for function in chosen
         for argument in arguments
         if function in INSIDE or isinstance(argument, Input)
-    )
+    ]
+    if Function.ABS in chosen:  # with these the larger and the smaller of two inputs are sums
+        pairs = combinations(columns, 2)
+        listed += [Applied(Function.ABS, total([(Fraction(1), Input(i)), (Fraction(-1), Input(j))])) for i, j in pairs]
+    return tuple(listed)
 
 
 def _arguments(columns: list[int]) -> Iterator[Formula]:
