@@ -134,3 +134,14 @@ def test_middles_of_columns_are_whole_where_they_can_be():
     problem = checked(np.random.default_rng(0).uniform(0, 6, (100, 1)), np.arange(100.0))
     middle = next(f for f in single_terms(problem, [0]).formulas if "- 3" in show(f))
     assert show(middle) == "(x0 - 3)**2"
+
+
+def test_a_refusal_of_few_rows_is_written_in_few_digits() -> None:
+    t = np.random.default_rng(0).uniform(0, 36, (15, 1))
+    y = 100 + 1.3 * t[:, 0] + 8 * np.sin(2 * np.pi * t[:, 0] / 12) + 2 * np.sin(2 * np.pi * t[:, 0] / 6 + 1)
+    solution = solve(t, y)
+    assert solution.status is Status.NONE
+    numbers = [constant.value for constant in solution.chosen.constants]
+    assert len(numbers) == 5  # a line and a wave: fifteen rows determine three or four digits of each
+    assert all(float(f"{number:.5g}") == number for number in numbers)
+    np.testing.assert_allclose(solution.predict(t), y, atol=2.5)

@@ -8,7 +8,7 @@ is offered here is no law, so it is there to be read and to predict, and digits 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 
 import numpy as np
@@ -43,7 +43,10 @@ def approximated(finding: Finding, weights: Array, seconds: float | None = None)
         seconds: how long it may take; then those approximations count that are ready, the plain ones first.
     """
     problem = finding.problem
-    if finding.verdict.status is not Status.NONE or problem.rows < SETTINGS.fewest_held_out or not problem.columns:
+    if finding.verdict.status is not Status.NONE or not problem.columns:
+        return finding
+    finding = _in_few_digits(finding)
+    if problem.rows < SETTINGS.fewest_held_out:
         return finding
     entries: list[FrontEntry] = []
     try:
@@ -53,6 +56,21 @@ def approximated(finding: Finding, weights: Array, seconds: float | None = None)
     except OutOfTime:
         pass
     return _on_front(finding, entries, weights) if entries else finding
+
+
+def _in_few_digits(finding: Finding) -> Finding:
+    """A refusal whose formula is written in the digits that the rows determine."""
+    problem, candidate = finding.problem, finding.verdict.candidate
+    if len(real_constants(candidate.formula)) >= problem.rows:
+        return finding
+    short = _shortened(problem, _in_sample(problem, candidate.formula, candidate.shape))
+    if short.formula == candidate.formula:
+        return finding
+    errors = problem.backward_error(short.formula), problem.relative_rms(short.formula)
+    constants = tuple(map(Fitted, real_constants(short.formula), _deviations(problem, short)))
+    return replace(
+        finding, verdict=replace(finding.verdict, candidate=Candidate(short.formula, short.shape, *errors, constants))
+    )
 
 
 def _on_front(finding: Finding, entries: Sequence[FrontEntry], weights: Array) -> Finding:
@@ -130,13 +148,20 @@ def _optimism(rows: int, numbers: int) -> float:
 
 
 def _shortened(problem: Problem, entry: FrontEntry) -> FrontEntry:
-    """The same with its numbers rounded to their accuracy, if that costs nothing that anyone would notice."""
+    """The same with its numbers rounded to their accuracy, if that costs nothing that anyone would notice.
+
+    Numbers that trade against each other are known better together than one by one, and may need a digit or two more.
+    """
     values = real_constants(entry.formula)
     if not values or not np.all(np.isfinite(entry.squares)):
         return entry
-    numbers = [rounded(value, spread) for value, spread in zip(values, _deviations(problem, entry), strict=True)]
-    short = _in_sample(problem, with_constants(entry.formula, numbers), entry.shape)
-    return short if np.mean(short.squares) <= (1 + SETTINGS.knee_share) * np.mean(entry.squares) else entry
+    spreads = np.array(_deviations(problem, entry))
+    for finer in (1, 10, 100):
+        numbers = [rounded(value, spread / finer) for value, spread in zip(values, spreads, strict=True)]
+        short = _in_sample(problem, with_constants(entry.formula, numbers), entry.shape)
+        if np.mean(short.squares) <= (1 + SETTINGS.knee_share) * np.mean(entry.squares):
+            return short
+    return entry
 
 
 def _undominated(entries: Iterable[FrontEntry], weights: Array) -> list[FrontEntry]:
