@@ -289,6 +289,26 @@ def test_a_step_that_helps_makes_the_next_one_bolder() -> None:
     )
 
 
+def test_a_formula_is_taken_after_three_batches_and_looked_for_as_long_again() -> None:
+    layer = nalm.FormulaLayer(2, 1)
+    learner = nalm.FormulaLearner(layer, seed=1)
+    track = learner.tracks[0]
+    generator = torch.Generator().manual_seed(0)
+
+    def evaluate(x: Tensor, t: Tensor) -> tuple[Tensor, Tensor]:
+        output = layer(x)
+        return output, (output - t).square().mean()
+
+    agreed = [0]  # of the attempt that has agreed with the most batches, after each step
+    while not bool(learner.found):
+        x = 1 + torch.rand(128, 2, generator=generator)
+        learner.step(evaluate, x, x[:, :1] * x[:, 1:])
+        agreed.append(int(track.search.confirmed.max()))
+    assert agreed[-3:] == [1, 2, 3]
+    assert learner.steps == len(agreed) - 1
+    assert int(track.until) == 2 * learner.steps + learner.settings.longer
+
+
 def test_the_numbers_of_the_search_are_those_of_the_committed_results() -> None:
     """No run is named by them, so that one that changed would give other results under the same name."""
     assert asdict(Settings()) == {
