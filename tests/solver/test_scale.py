@@ -13,6 +13,7 @@ from nalm.solver.formula.algebra import Input, product
 from nalm.solver.search import climb
 from nalm.solver.settings import SETTINGS
 from nalm.solver.shapes.catalogue import EFFORTS, shape_named
+from nalm.solver.shapes.screen import by_importance
 from nalm.solver.shapes.shape import Scope
 from nalm.solver.verdict.candidate import Finding
 from nalm.solver.verdict.everywhere import everywhere
@@ -174,3 +175,16 @@ def test_a_shape_is_left_where_everything_comes_close():
     problem = checked(X, np.exp(X[:, 0]) * np.cos(X[:, 1]) + 1)
     judged = climb(Scope(problem, EFFORTS["quick"]), [shape_named("tree to 4 leaves")])
     assert len(judged) == SETTINGS.judged_in_vain
+
+
+@pytest.mark.parametrize("size", [5e-324, 1e-300, 1e300])
+def test_inputs_of_any_size_get_an_answer(size):
+    X = size * np.random.default_rng(0).integers(1, 9, (40, 2))
+    assert solve(X, np.random.default_rng(1).normal(size=40), effort="quick").status in Status
+
+
+def test_wide_tables_rank_their_columns_without_writing_their_products_down(monkeypatch):
+    X = table(60, 300)
+    y = X[:, 7] * X[:, 20]
+    monkeypatch.setattr(np, "triu_indices", lambda *_: pytest.fail("all products of two columns were written down"))
+    assert {7, 20} <= set(by_importance(checked(X, y))[:6].tolist())

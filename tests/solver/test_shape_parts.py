@@ -175,10 +175,11 @@ SIZES = np.geomspace(0.05, 30, 40)
 def test_a_scan_finds_the_scale_of_a_wave_beside_a_line_and_behind_a_factor(function, grid, truth, scale) -> None:
     X = table(120, 2, low=-1.0, high=1.0)
     base, factor = np.column_stack([np.ones(120), X]), X[:, 1]
-    scan = _Scan(base, X[:, 0], 3 - X[:, 0] + 2 * factor * truth(X[:, 0]), function, grid)
-    assert scan.best(factor) == pytest.approx(scale, rel=1e-5)
-    noise = _Scan(base, X[:, 0], np.random.default_rng(4).normal(size=120), function, grid)
-    assert noise.best(factor) is None
+    scan = _Scan(Problem(X, 3 - X[:, 0] + 2 * factor * truth(X[:, 0])), base, X[:, 0], function, rows=96)
+    place = scan.best(factor, scan.waves(grid))
+    assert scan.refined(factor, grid, place) == pytest.approx(scale, rel=1e-5)
+    noise = _Scan(Problem(X, np.random.default_rng(4).normal(size=120)), base, X[:, 0], function, rows=96)
+    assert noise.best(factor, noise.waves(grid)) is None
 
 
 def test_a_scale_is_refined_between_its_neighbours() -> None:

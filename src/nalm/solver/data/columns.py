@@ -55,6 +55,8 @@ def tied(problem: Problem, names: Sequence[str]) -> list[str]:
     scaled = problem.X / np.max(np.abs(problem.X), axis=0)
     centred = scaled - scaled.mean(axis=0)
     unit = centred / np.linalg.norm(centred, axis=0)
+    if np.linalg.eigvalsh(unit.T @ unit)[0] >= SETTINGS.square_cutoff:
+        return []
     sizes, directions = np.linalg.eigh(unit.T @ unit)
     flat = directions[:, sizes < SETTINGS.square_cutoff]
     among = [

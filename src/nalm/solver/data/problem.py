@@ -178,8 +178,11 @@ class Problem:
         return self.dimensions is None or self.dimensions.balance(formula)
 
     def spread_rows(self, most: int) -> Indices:
-        """So many rows, evenly spread over the table, which may be in some order; all if there are fewer."""
-        return np.arange(self.rows) if self.rows <= most else np.arange(most) * self.rows // most
+        """So many rows, in their order; all if there are fewer.
+
+        They are drawn, as tables may be sorted, and waves may turn as often as every so many-th row is taken.
+        """
+        return spread(self.rows, most, self.seed)
 
     def of_target(self, y: Array) -> Problem:
         """The same inputs with another target."""
@@ -189,6 +192,13 @@ class Problem:
         """Some of the rows."""
         printed = None if self.printed is None else self.printed[kept]
         return replace(self, X=self.X[kept], y=self.y[kept], printed=printed)
+
+
+def spread(rows: int, most: int, seed: int) -> Indices:
+    """Positions of so many rows, drawn at random, in their order; all if there are fewer."""
+    if rows <= most:
+        return np.arange(rows)
+    return np.sort(np.random.default_rng(seed).choice(rows, size=most, replace=False))
 
 
 def checked(X: Any, y: Any, *, noise: Any = None, seed: int = 0) -> Problem:

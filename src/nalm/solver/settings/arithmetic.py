@@ -27,6 +27,13 @@ class Arithmetic:
     rank_cutoff: float = 1e-13
     """Singular values of unit columns, relative to the largest, that count as nothing: a few hundred roundings of
     float64."""
+    many_columns: int = 40
+    """Columns from which on a regression is worth a look at whether its columns are far from being one another's."""
+    well_determined: float = 1e-6
+    """Smallest over largest diagonal entry of the triangle, above which it loses no more than six of sixteen digits."""
+    power_like: float = 0.9
+    """Share of the deviation of logarithms that powers may leave to be rounded to whole ones: the wrong signs of noise
+    leave more of it than a law does."""
     square_cutoff: float = 1e-12
     """The same for a matrix of their products, whose singular values are squares."""
     tied_share: float = 1e-3
@@ -34,6 +41,8 @@ class Arithmetic:
     is not part of it has a millionth, the root of `square_cutoff`."""
     spare_rows: int = 12
     """Rows beyond the numbers that a search fits, below which it would find something in any table. A choice."""
+    regressed_columns: int = 20
+    """Inputs up to which one regression on all products of two ranks them: 230 terms; of more, correlations do."""
     ranking_rows: int = 20
     """Rows beyond the terms of a regression that ranks inputs, or says that a form does not fit. A choice."""
     powers_close: float = 0.02
@@ -63,6 +72,11 @@ class Arithmetic:
     random weight is as near once in eight, two at once in 70, and the judge refuses what is wrong."""
     whole_weight: float = 2e-4
     """Distance at which one weight beside real ones is taken for whole: ten times what float32 leaves in a fit."""
+    factor_work: float = 1e9
+    """Products of numbers in the first step of all starts of a fit of factors, about a second; then there are fewer
+    starts, or none. Two factors of a hundred inputs at a thousand rows take 4e7 for each."""
+    quotient_columns: int = 300
+    """Inputs whose quotient of sums is looked for: a null vector of 600 columns takes a second."""
     affine_columns: int = 20
     """Up to this many inputs the factors may also hold a constant: the cost grows with the cube."""
     largest_ratio: int = 100
@@ -101,6 +115,10 @@ class Arithmetic:
     # Forms and composites.
     close: float = 1e-4
     """Relative error left by a projection that is still worth a fit: float32 rounding, amplified by the condition."""
+    composite_rows: int = 256
+    """Rows that rank small trees; all rows fit what is near."""
+    composite_rows_in_noise: int = 1000
+    """The same under noise, where likely formulas are told apart by many rows only."""
     most_small_trees: int = 3000
     """Trees compared in pairs: 4.5 million pairs in two matrix products."""
     rounded: float = 5e-6
@@ -139,6 +157,10 @@ class Arithmetic:
     """Rows that descents see; all rows judge."""
     descent_steps: int = 20
     """Steps of Levenberg-Marquardt: those that succeeded on 19 laws of the lists took 4 to 10."""
+    descent_doubt: int = 5
+    """Steps after which the best start must have come near: on 15 laws of the lists it left 0.01 or less by then."""
+    descent_hope: float = 0.05
+    """Relative error that counts as near."""
     descent_look: int = 9
     """Steps after which only the best third of the starts goes on: those that succeeded on these laws were the best of
     all by then."""

@@ -42,7 +42,9 @@ class Functions:
     profiles_kept: int = 6
     """Monomials for each function and scale that are worth a fit."""
     scanned_rows: int = 96
-    """Rows that scan the scales of functions beside powers; all rows fit what is near."""
+    """Rows that scan the scales of waves, and of functions beside powers; more rows fit what is near."""
+    scanned_per_column: int = 4
+    """The same for each column of a line beside which they stand."""
     profile_close: float = 0.05
     """One minus the correlation, above which a scale is not near; the scan's steps leave up to 0.02."""
     profile_scan: tuple[float, float, int] = (0.2, 12.0, 24)
@@ -84,7 +86,7 @@ class Functions:
     """Distances of the pole of a shifted power from the data, in ranges of the input; further away it is a parabola."""
     shifted_exponents: tuple[float, ...] = (0.3, 0.7, 1.4, 2.2, 3.3, 5.0)
     """Exponents that start a shifted power, of both signs; the best is refined."""
-    curve_rows: int = 96
+    curve_rows: int = 64
     """Rows that scan pairs of numbers; all rows refine them."""
     curve_starts: int = 3
     """Pairs that are refined."""

@@ -9,7 +9,8 @@ import numpy as np
 from nalm.solver.data.problem import Problem
 from nalm.solver.formula.algebra import ONE, Constant, Formula, Input, total
 from nalm.solver.formula.calculus import Array, evaluate
-from nalm.solver.shapes.linear import least_squares
+from nalm.solver.settings import SETTINGS
+from nalm.solver.shapes.linear import gram_inverse, least_squares
 
 
 def approximations(problem: Problem) -> Iterator[Formula]:
@@ -17,6 +18,8 @@ def approximations(problem: Problem) -> Iterator[Formula]:
     mean, deviation = float(np.mean(problem.y)), float(np.std(problem.y))
     yield Constant(rounded(mean, deviation / np.sqrt(problem.rows)))
     columns = [Input(i) for i in range(problem.columns) if np.any(problem.X[:, i])]
+    if SETTINGS.rows_per_refused_number * (len(columns) + 1) > problem.rows:
+        return
     line = fitted_sum(problem, columns, np.ones(problem.rows))
     if np.all(np.isfinite(evaluate(line, problem.X))):
         yield line
@@ -29,15 +32,16 @@ def fitted_sum(problem: Problem, terms: Sequence[Formula], weights: Array) -> Fo
     design = np.stack([evaluate(feature, problem.X) for feature in features], axis=1) * root[:, None]
     left = problem.y * root
     fitted = least_squares(design, left)
-    scale = np.linalg.norm(design, axis=0)
-    inverse = np.linalg.pinv((design / scale).T @ (design / scale))
+    scale = np.max(np.abs(design), axis=0)
     rows = 1 / float(np.sum((root**2) ** 2))
     noise = float(np.linalg.norm(left - design @ fitted)) / np.sqrt(max(rows - len(features), 1.0))
-    deviations = noise * np.sqrt(np.maximum(np.diag(inverse), 0.0)) / scale
+    deviations = noise * np.sqrt(gram_inverse(design / scale)) / scale
+    # Behind the others, a column's own part of the basis gives its weight beside them: no need to fit them again.
+    basis, triangle = np.linalg.qr((design / scale)[:, ::-1])
     numbers: list[float] = []
-    for k in range(len(features)):
-        free = least_squares(design[:, k:], left)
-        numbers.append(rounded(float(free[0]), float(deviations[k])))
+    for k, own in enumerate(np.diag(triangle)[::-1]):
+        weight = float(basis[:, -1 - k] @ left / (own * scale[k])) if abs(own) > SETTINGS.rank_cutoff else 0.0
+        numbers.append(rounded(weight, float(deviations[k])))
         left = left - design[:, k] * numbers[-1]
     return total((number, feature) for number, feature in zip(numbers, features, strict=True))
 

@@ -6,6 +6,7 @@ To add a shape: write `my_shape(problem, ...) -> Groups` in a module of its own,
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from itertools import chain, islice
 
 from nalm.solver.data.problem import Problem
@@ -123,7 +124,8 @@ def _first_of(shapes: Sequence[Shape]) -> Callable[[Problem], Groups]:
     """The first formulas of arithmetic shapes, for a problem seen through functions; fewer rows propose."""
 
     def propose(problem: Problem) -> Groups:
-        scope = Scope(problem.of_rows(slice(0, SETTINGS.telling_rows)), DERIVED)
+        effort = replace(DERIVED, sum_width=BLURRED.sum_width) if problem.noisy else DERIVED
+        scope = Scope(problem.of_rows(slice(0, SETTINGS.telling_rows)), effort)
         if not problem.noisy:
             return (islice(proposals(shape, scope), SETTINGS.functional_proposals) for shape in shapes)
         blurred = (shape for shape in shapes if shape.blurred_cost is not None)
@@ -140,14 +142,21 @@ def _rationals(scope: Scope) -> Groups:
     return rational(scope.problem, scope.columns(scope.effort.function_columns))
 
 
+def _enough_rows(problem: Problem) -> bool:
+    """Would a search through functions not find something in any table?"""
+    return problem.rows >= problem.columns + SETTINGS.spare_rows
+
+
 def _around(scope: Scope) -> Groups:
+    if not _enough_rows(scope.problem):
+        return iter(())
     columns = scope.columns(scope.effort.function_columns)
     return around(scope.problem, columns, scope.effort.functions, _first_of((*THROUGH_FUNCTIONS, *BELOW_FUNCTIONS)))
 
 
 def _inside(scope: Scope) -> Groups:
     chosen, columns = scope.effort.functions, scope.columns(scope.effort.function_columns)
-    if not chosen:
+    if not chosen or not _enough_rows(scope.problem):
         return iter(())
     cheap, more = _first_of(THROUGH_FUNCTIONS), _first_of(THROUGH_FUNCTIONS_MORE)
     return inside(scope.problem, columns, chosen, cheap, more)

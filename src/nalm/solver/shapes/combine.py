@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from nalm.solver.formula.algebra import Formula, Number, WeightedSum, total
 from nalm.solver.formula.calculus import Array
 from nalm.solver.settings import SETTINGS
-from nalm.solver.shapes.linear import least_squares, snap
+from nalm.solver.shapes.linear import gram_inverse, least_squares, snap
 
 
 def combinations(
@@ -62,7 +62,7 @@ def _significant(A: Array, b: Array, fitted: Array) -> NDArray[np.bool_]:
     scale, height = np.where(largest > 0, largest, 1.0), float(np.max(np.abs(b))) or 1.0
     unit, share = A / scale, fitted * (scale / height)  # magnitudes of 1e±300 have no squares
     noise = np.linalg.norm(b / height - unit @ share) / np.sqrt(max(len(A) - len(share), 1))
-    spread = noise * np.sqrt(np.maximum(np.diag(np.linalg.pinv(unit.T @ unit)), 0))
+    spread = noise * np.sqrt(gram_inverse(unit))
     return np.asarray(
         (np.abs(share) > SETTINGS.negligible_weight * np.max(np.abs(share)))
         & (np.abs(share) > SETTINGS.significant * spread)

@@ -63,9 +63,18 @@ def _small_trees(problem: Problem, columns: tuple[int, ...]) -> SmallTrees:
     return SmallTrees(problem, np.array(columns, dtype=np.int64))
 
 
-def small_trees(problem: Problem, columns: Indices) -> SmallTrees:
-    """The small trees of a problem; the last ones asked for are kept, as two shapes share them."""
-    return _small_trees(problem, tuple(columns.tolist()))
+def small_trees(problem: Problem, columns: Indices) -> tuple[Problem, SmallTrees]:
+    """The small trees of a problem at enough rows to tell them apart, and the problem at these; two shapes share
+    them."""
+    some = _some(problem)
+    return some, _small_trees(some, tuple(columns.tolist()))
+
+
+@lru_cache(maxsize=1)
+def _some(problem: Problem) -> Problem:
+    most = SETTINGS.composite_rows_in_noise if problem.noisy else SETTINGS.composite_rows
+    most = max(most, SETTINGS.scanned_per_column * (problem.columns + 1))
+    return problem if problem.rows <= most else problem.of_rows(problem.spread_rows(most))
 
 
 def product_with_factors(problem: Problem, columns: Indices, factors: int = 2) -> Groups:
@@ -76,15 +85,15 @@ def product_with_factors(problem: Problem, columns: Indices, factors: int = 2) -
 def _products(problem: Problem, columns: Indices, factors: int) -> Iterator[Formula]:
     if np.any(problem.y == 0) or np.any(problem.X == 0) or problem.rows < problem.columns + 8:
         return
-    trees = small_trees(problem, columns)
+    some, trees = small_trees(problem, columns)
     values = trees.values
     with np.errstate(all="ignore"):
         logs = np.log(np.abs(values))
-    base = np.column_stack([np.log(np.abs(problem.X)), np.ones(problem.rows)])
-    target = np.log(np.abs(problem.y))
+    base = np.column_stack([np.log(np.abs(some.X)), np.ones(some.rows)])
+    target = np.log(np.abs(some.y))
     # Differences of nearly equal inputs lose their digits, so the half of the rows with the widest gaps is used.
-    sharp = probe_rows(problem.X[:, columns], max(problem.rows // 2, problem.columns + 8))
-    weights = problem.log_weights[sharp]
+    sharp = probe_rows(some.X[:, columns], max(some.rows // 2, problem.columns + 8))
+    weights = some.log_weights[sharp]
     logs, base, target = logs[sharp] * weights[:, None], base[sharp] * weights[:, None], target[sharp] * weights
     for support in supports(base, logs, target, factors, problem.reach(SETTINGS.close)):
         fitted = least_squares(np.column_stack([logs[:, support], base]), target)
@@ -106,12 +115,14 @@ def sum_with_trees(problem: Problem, columns: Indices, terms: int = 2) -> Groups
 def _sums(problem: Problem, columns: Indices, terms: int) -> Iterator[Formula]:
     if problem.rows < problem.columns + 8:
         return
-    trees = small_trees(problem, columns)
-    values = trees.values
+    some, trees = small_trees(problem, columns)
     base = np.column_stack([problem.X, np.ones(problem.rows)])
+    near = np.column_stack([some.X, np.ones(some.rows)])
     linear: list[Formula] = [*(Input(i) for i in range(problem.columns)), ONE]
     rounded = SETTINGS.rounded * float(np.sqrt(np.mean(problem.y**2)))
-    for support in supports(base, values, problem.y, terms, problem.reach(SETTINGS.close), rounded):
-        features = [*(trees[i] for i in support), *linear]
-        table, plain = np.column_stack([values[:, support], base]), np.ones(problem.rows)
+    for support in supports(near, trees.values, some.y, terms, problem.reach(SETTINGS.close), rounded):
+        chosen = [trees[i] for i in support]
+        features = [*chosen, *linear]
+        table = np.column_stack([*(evaluate(tree, problem.X) for tree in chosen), base])
+        plain = np.ones(problem.rows)
         yield from combinations(features, table, problem.y, plain, problem.blur)

@@ -26,6 +26,7 @@ def product_of_sums(problem: Problem, k: int = 2, starts: int = 8, affine: bool 
     table, terms = _table(problem, affine)
     if len(table) < 2 * table.shape[1] * (k if k < 3 else 1) + 4:
         return
+    starts = min(starts, int(SETTINGS.factor_work / (len(table) * (k * table.shape[1]) ** 2)))
     for target_power in (IDENTITY, TargetPower(-1)):
         if not target_power.usable(problem.y):
             continue
@@ -42,7 +43,7 @@ def quotient_of_sums(problem: Problem, affine: bool = False) -> Groups:
 def _quotients(problem: Problem, affine: bool) -> Iterator[Formula]:
     table, terms = _table(problem, affine)
     columns = table.shape[1]
-    if len(table) < 2 * columns + 4:
+    if len(table) < 2 * columns + 4 or columns > SETTINGS.quotient_columns:
         return
     whitened, triangle = _whiten(table)
     weight = 1 / (np.abs(problem.y) + np.sqrt(np.mean(problem.y**2)))

@@ -20,6 +20,7 @@ from nalm.solver.formula.calculus import Array, Indices, evaluate
 from nalm.solver.formula.functions import Function
 from nalm.solver.settings import SETTINGS
 from nalm.solver.shapes.combine import combinations
+from nalm.solver.shapes.linear import least_squares
 from nalm.solver.shapes.power import TargetPower, usable_powers
 from nalm.solver.shapes.shape import Groups
 
@@ -81,7 +82,7 @@ def _nearest(logs: Array, target: Array) -> Array:
     """The exponents of the one power law that is nearest."""
     floor = SETTINGS.least_target * float(np.median(np.abs(target)))  # a target of zero has no logarithm
     line = np.column_stack([logs, np.ones(len(logs))])
-    return np.asarray(np.linalg.lstsq(line, np.log(np.abs(target) + floor + 1e-300), rcond=None)[0][:-1])
+    return least_squares(line, np.log(np.abs(target) + floor + 1e-300))[:-1]
 
 
 def _starts(nearest: Array, starts: int, count: int, rng: np.random.Generator) -> Array:
@@ -116,6 +117,8 @@ class _Descent:
         terms, weights, left = self._projected(exponents)
         errors = np.linalg.norm(left, axis=1) / height
         for step in range(SETTINGS.descent_steps):
+            if step >= SETTINGS.descent_doubt and np.min(errors) > max(SETTINGS.descent_hope, close):
+                break
             if step == SETTINGS.descent_look:
                 best = np.sort(np.argsort(errors, kind="stable")[: -(-len(errors) // 3)])
                 exponents, damping, errors = exponents[best], damping[best], errors[best]

@@ -66,6 +66,8 @@ def _exponents(logs: Array, target: Array, weights: Array, seed: int) -> Iterato
         for q in DENOMINATORS:
             if np.all(np.abs(fitted * q - np.round(fitted * q)) < SETTINGS.nearly_whole * q):
                 yield tuple(Fraction(round(w * q), q) for w in fitted)
+        if not np.linalg.norm(b - A @ fitted) < SETTINGS.power_like * np.linalg.norm(b - np.mean(b)):
+            continue
         snapped = snap(A, b)
         if np.all(np.isfinite(snapped)):
             yield tuple(Fraction(int(w)) for w in snapped)

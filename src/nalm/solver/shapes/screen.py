@@ -15,33 +15,55 @@ def by_importance(problem: Problem) -> Indices:
 
     Ranks of y and of log|y| stand in for the target, so that poles do not drown the rest.
     """
-    spread = problem.X.std(axis=0)
-    z = (problem.X - problem.X.mean(axis=0)) / np.where(spread > 0, spread, 1)
+    height = np.max(np.abs(problem.X), axis=0)
+    X = problem.X / np.where(height > 0, height, 1)  # numbers of 1e300 have no squares
+    spread = X.std(axis=0)
+    z = (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1)
     with np.errstate(all="ignore"):
         logs = np.log(np.abs(problem.y) + 1e-300)
-    score = np.maximum(_strength(z, problem.y), _strength(z, logs))
+    strength = _regressed if _affordable(z) else _correlated
+    score = np.maximum(strength(z, _ranks(problem.y)), strength(z, _ranks(logs)))
     return np.argsort(-score, kind="stable")
 
 
-def _strength(z: Array, target: Array) -> Array:
-    """For each column, the largest squared coefficient of a term it takes part in."""
-    rows, columns = z.shape
+def _ranks(target: Array) -> Array:
     ranks = stats.rankdata(target)
-    t = (ranks - ranks.mean()) / (ranks.std() or 1.0)
+    return np.asarray((ranks - ranks.mean()) / (ranks.std() or 1.0))
+
+
+def _affordable(z: Array) -> bool:
+    """Are there rows for one regression on all terms, and few enough terms?"""
+    rows, columns = z.shape
+    terms = columns + columns * (columns + 1) // 2
+    return bool(columns <= SETTINGS.regressed_columns and rows > terms + SETTINGS.ranking_rows)
+
+
+def _regressed(z: Array, t: Array) -> Array:
+    """For each column, the largest squared coefficient of a term it takes part in."""
+    columns = z.shape[1]
     i, j = np.triu_indices(columns)
     terms = z[:, i] * z[:, j]
-    terms = terms - terms.mean(axis=0)
-    if rows > columns + len(i) + SETTINGS.ranking_rows:
-        fitted = np.linalg.lstsq(np.hstack([z, terms]), t, rcond=None)[0] ** 2
-    else:  # too few rows for one regression: correlations, after the linear part has been taken out
-        if rows > columns + SETTINGS.ranking_rows:
-            linear = np.linalg.lstsq(z, t, rcond=None)[0]
-            t, first = t - z @ linear, linear**2
-        else:
-            first = (z.T @ t / rows) ** 2
-        length = np.linalg.norm(terms, axis=0)
-        fitted = np.concatenate([first, (terms.T @ t / np.where(length > 0, length, 1)) ** 2 / rows])
+    fitted = np.linalg.lstsq(np.hstack([z, terms - terms.mean(axis=0)]), t, rcond=None)[0] ** 2
     score = fitted[:columns].copy()
     np.maximum.at(score, i, fitted[columns:])
     np.maximum.at(score, j, fitted[columns:])
     return np.asarray(score)
+
+
+def _correlated(z: Array, t: Array) -> Array:
+    """The same by correlations, after the linear part has been taken out where there are rows for it.
+
+    The terms are not written down: what all pairs of a thousand columns tell takes three products of matrices.
+    """
+    rows, columns = z.shape
+    if rows > columns + SETTINGS.ranking_rows:
+        gram = z.T @ z + SETTINGS.telling_ridge * rows * np.eye(columns)  # a column may be one of others
+        linear = np.linalg.solve(gram, z.T @ t)
+        t, first = t - z @ linear, linear**2
+    else:
+        first = (z.T @ t / rows) ** 2
+    squares = z**2
+    along = z.T @ (t[:, None] * z) - (z.T @ z) * np.mean(t)
+    length = np.maximum(squares.T @ squares - (z.T @ z) ** 2 / rows, 0)
+    pairs = np.where(length > 0, along**2 / np.where(length > 0, length, 1), 0) / rows
+    return np.asarray(np.maximum(first, np.max(pairs, axis=1)))

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nalm.solver.data.problem import Problem
 from nalm.solver.formula.algebra import ONE, Formula, Input, product
@@ -55,6 +56,7 @@ def sum_of_powers(problem: Problem) -> Groups:
     """Formulas `T(y) = sum(w_i * x_i ** p) (+ constant)`: lenses, resistors, norms, any subset of the inputs."""
     if problem.rows < problem.columns + 3:
         return
+    ways = list(usable_powers(problem))
     for power in POWERS:
         with np.errstate(all="ignore"):
             values = np.power(problem.X, float(power))
@@ -62,13 +64,12 @@ def sum_of_powers(problem: Problem) -> Groups:
             continue
         features = [*(product([(Input(i), power)]) for i in range(problem.columns)), ONE]
         table = np.column_stack([values, np.ones(len(values))])
-        basis = np.linalg.qr(table)[0]
-        for target_power in usable_powers(problem):
-            target, weights = target_power.target(problem.y), target_power.weights(problem.y)
-            if (target_power.power == 1 and power == 1) or not _mostly_explained(
-                basis, target, problem.reach(SETTINGS.powers_close)
-            ):
+        targets = np.stack([target_power.target(problem.y) for target_power in ways], axis=1)
+        explained = _mostly_explained(table, targets, problem.reach(SETTINGS.powers_close))
+        for target_power, target, near in zip(ways, targets.T, explained, strict=True):
+            if (target_power.power == 1 and power == 1) or not near:
                 continue  # the first is the plain sum
+            weights = target_power.weights(problem.y)
             yield (
                 target_power.formula(formula, problem)
                 for width in (problem.columns, problem.columns + 1)
@@ -76,7 +77,11 @@ def sum_of_powers(problem: Problem) -> Groups:
             )
 
 
-def _mostly_explained(basis: Array, target: Array, close: float) -> bool:
-    """One projection decides whether a full fit is worth its time."""
-    size = np.linalg.norm(target - target.mean())
-    return bool(np.linalg.norm(target - basis @ (basis.T @ target)) <= close * size)
+def _mostly_explained(table: Array, targets: Array, close: float) -> NDArray[np.bool_]:
+    """One projection decides which targets `(n, targets)` are worth the time of a full fit."""
+    heights = np.max(np.abs(targets), axis=0)
+    shown = targets / np.where(heights > 0, heights, 1.0)
+    columns = table.shape[1]
+    triangle = np.asarray(np.linalg.qr(np.column_stack([table / np.max(np.abs(table), axis=0), shown]), mode="r"))
+    left = np.linalg.norm(triangle[columns:, columns:], axis=0)
+    return np.asarray(left <= close * np.linalg.norm(shown - shown.mean(axis=0), axis=0))

@@ -16,7 +16,7 @@ from nalm.solver.formula.algebra import ONE, Applied, Formula, Input, WeightedSu
 from nalm.solver.formula.calculus import Array, Indices, evaluate
 from nalm.solver.formula.functions import Function
 from nalm.solver.settings import SETTINGS
-from nalm.solver.shapes.functions.line import Beside, fitted_beside, lines_of
+from nalm.solver.shapes.functions.line import Beside, fitted_beside, lines_of, rows_beside
 from nalm.solver.shapes.functions.wave import turned
 from nalm.solver.shapes.shape import Groups
 
@@ -75,9 +75,8 @@ class _Left:
     """
 
     def __init__(self, problem: Problem, line: Array, family: _Curves, rows: int) -> None:
-        some = problem.spread_rows(rows)
+        some, self.basis = rows_beside(line, rows, problem.seed)
         self.X, self.family = problem.X[some], family
-        self.basis = np.linalg.qr(line[some])[0]
         y = problem.y[some]
         rest = y - self.basis @ (self.basis.T @ y)
         height = float(np.linalg.norm(rest)) or 1.0
@@ -167,6 +166,20 @@ def _growth(rates: Array, values: Array) -> Array:
     return np.asarray(np.exp(argument - np.max(argument, axis=1, keepdims=True)))
 
 
+def _of_each(numbers: Array, function: Callable[[Array], Array]) -> Array:
+    """The function of numbers `(k, 1)` at the rows, `(k, rows)`, computed once for each different number."""
+    different, which = np.unique(numbers, return_inverse=True)
+    return function(different[:, None])[which.ravel()]
+
+
+def _both_waves(turns: Array, values: Array) -> list[Array]:
+    """Sines and cosines."""
+    return [
+        _of_each(turns, lambda each: np.sin(each * values)),
+        _of_each(turns, lambda each: np.cos(each * values)),
+    ]
+
+
 def _rates(problem: Problem, argument: Formula) -> Array:
     """Rates at which an exponential goes from nearly a line to a jump, of both signs."""
     sizes = np.geomspace(*SETTINGS.rate_scan) / (float(np.ptp(evaluate(argument, problem.X))) or 1.0)
@@ -192,8 +205,8 @@ def _damped(problem: Problem, grown: Formula, waved: Formula) -> _Curves:
     """exp(a u) * sin(b v + p)."""
 
     def parts(a: Array, b: Array, X: Array) -> list[Array]:
-        envelope, angle = _growth(a, evaluate(grown, X)), b * evaluate(waved, X)
-        return [envelope * np.sin(angle), envelope * np.cos(angle)]
+        envelope = _of_each(a, lambda rates: _growth(rates, evaluate(grown, X)))
+        return [envelope * wave for wave in _both_waves(b, evaluate(waved, X))]
 
     def written(a: float, b: float, fit: Fit) -> Iterator[Formula]:
         envelope = _exponential(grown, a)
@@ -211,7 +224,8 @@ def _two_exponentials(problem: Problem, argument: Formula) -> _Curves:
     """exp(a u) and exp(b u): two decays, or two powers if u is a logarithm."""
 
     def parts(a: Array, b: Array, X: Array) -> list[Array]:
-        return [_growth(rate, evaluate(argument, X)) for rate in (a, b)]
+        values = evaluate(argument, X)
+        return [_of_each(rate, lambda rates: _growth(rates, values)) for rate in (a, b)]
 
     def written(a: float, b: float, fit: Fit) -> Iterator[Formula]:
         terms = [_exponential(argument, rate) for rate in (a, b)]
@@ -226,8 +240,8 @@ def _two_waves(problem: Problem, argument: Formula) -> _Curves:
     """sin(a u + p) and sin(b u + q)."""
 
     def parts(a: Array, b: Array, X: Array) -> list[Array]:
-        angles = (a * evaluate(argument, X), b * evaluate(argument, X))
-        return [f(angle) for angle in angles for f in (np.sin, np.cos)]
+        values = evaluate(argument, X)
+        return [*_both_waves(a, values), *_both_waves(b, values)]
 
     def written(a: float, b: float, fit: Fit) -> Iterator[Formula]:
         if found := fit([*_sines(argument, a), *_sines(argument, b)]):
@@ -254,8 +268,7 @@ def _waves_multiplied(problem: Problem, one: Formula, other: Formula) -> _Curves
     """sin(a u + p) * sin(b v + q), or a wave that travels: sin(a u + b v + p)."""
 
     def parts(a: Array, b: Array, X: Array) -> list[Array]:
-        u, v = a * evaluate(one, X), b * evaluate(other, X)
-        return [f(u) * g(v) for f, g in every((np.sin, np.cos), repeat=2)]
+        return [u * v for u, v in every(_both_waves(a, evaluate(one, X)), _both_waves(b, evaluate(other, X)))]
 
     def written(a: float, b: float, fit: Fit) -> Iterator[Formula]:
         found = fit([product([(f, 1), (g, 1)]) for f, g in every(_sines(one, a), _sines(other, b))])

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nalm.solver.data.problem import Problem
+from nalm.solver.data.problem import Problem, once_for_table, spread
 from nalm.solver.formula.algebra import ONE, Formula, Input, total
-from nalm.solver.formula.calculus import Array
+from nalm.solver.formula.calculus import Array, Indices
 from nalm.solver.settings import SETTINGS
+from nalm.solver.shapes.linear import gram_inverse, least_squares
 
 
 def lines_of(problem: Problem) -> list[Array]:
@@ -20,6 +21,16 @@ def lines_of(problem: Problem) -> list[Array]:
     """
     line = np.column_stack([np.ones(problem.rows), problem.X])
     return [line[:, :1], line] if problem.noisy else [line]
+
+
+@once_for_table(most=4)  # every scan beside a line asks for the same
+def rows_beside(line: Array, most: int, seed: int) -> tuple[Indices, Array]:
+    """So many rows for a scan of what stands beside a line, and a basis of the line there, `(rows, columns)`.
+
+    A line of many columns, which all explain, takes more rows.
+    """
+    rows = spread(len(line), max(most, SETTINGS.scanned_per_column * line.shape[1]), seed)
+    return rows, np.asarray(np.linalg.qr(line[rows])[0])
 
 
 @dataclass(frozen=True)
@@ -42,15 +53,15 @@ def fitted_beside(line: Array, values: Sequence[Array], y: Array) -> Beside | No
     design = np.column_stack([*values, line])
     if not np.isfinite(design).all():
         return None
-    weights = np.asarray(np.linalg.lstsq(design, y, rcond=None)[0], np.float64)
+    weights = least_squares(design, y)
     shares = np.max(np.abs(weights * design), axis=0) / np.max(np.abs(y))
     if np.max(shares) > SETTINGS.largest_weight:
         return None
     length = np.linalg.norm(design, axis=0)
     unit = design / np.where(length > 0, length, 1.0)
     left = float(np.sum((y - design @ weights) ** 2)) / max(len(y) - len(weights), 1)
-    spread = np.sqrt(left * np.maximum(np.diag(np.linalg.pinv(unit.T @ unit, hermitian=True)), 0))
-    matters = (shares > SETTINGS.close) & (np.abs(weights) * length > SETTINGS.significant * spread)
+    deviations = np.sqrt(left * gram_inverse(unit))
+    matters = (shares > SETTINGS.close) & (np.abs(weights) * length > SETTINGS.significant * deviations)
     count = len(values)
     names: list[Formula] = [ONE, *(Input(i) for i in range(line.shape[1] - 1))]
     kept = zip(weights[count:], names, matters[count:], strict=True)

@@ -33,7 +33,8 @@ def _products_with_functions(problem: Problem, columns: Indices, chosen: Sequenc
     if not trees:
         return
     # Without noise a part of the rows tells which functions are there.
-    rows = np.arange(problem.rows) if problem.noisy else problem.spread_rows(SETTINGS.telling_rows)
+    enough = max(SETTINGS.telling_rows, SETTINGS.scanned_per_column * (problem.columns + 1))
+    rows = np.arange(problem.rows) if problem.noisy else problem.spread_rows(enough)
     some = problem.of_rows(rows)
     values = np.column_stack([features.values[rows], *(evaluate(gap, some.X) for gap in gaps)])
     with np.errstate(all="ignore"):

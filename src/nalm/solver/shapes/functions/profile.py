@@ -15,7 +15,7 @@ from nalm.solver.formula.algebra import ONE, Applied, Formula, Input, WeightedSu
 from nalm.solver.formula.calculus import Array, Indices, evaluate
 from nalm.solver.formula.functions import Function
 from nalm.solver.settings import SETTINGS
-from nalm.solver.shapes.linear import snap
+from nalm.solver.shapes.linear import least_squares, snap
 from nalm.solver.shapes.shape import Groups
 
 
@@ -151,7 +151,7 @@ def _with_profile(problem: Problem, near: _Near) -> Iterator[Formula]:
     if near.power is not None:
         halves = np.concatenate([[float(near.power)], _halves(base[:, -1:], base[:, :-1], target - near.power * logs)])
     else:
-        fitted = np.linalg.lstsq(np.column_stack([logs, base]), target, rcond=None)[0]
+        fitted = least_squares(np.column_stack([logs, base]), target)
         if profile is PROFILES[0]:  # the exponential's scale and exponent are one number
             scale, fitted = float(fitted[0]), np.concatenate([[1.0], fitted[1:]])
         halves = np.round(fitted[:-1] * 2) / 2

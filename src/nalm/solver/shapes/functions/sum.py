@@ -31,7 +31,8 @@ def sum_with_functions(problem: Problem, columns: Indices, chosen: Sequence[Func
 
     For few inputs also beside a cubic in each, which would use up all four.
     """
-    every_input = range(problem.columns)
+    few = SETTINGS.scanned_per_column * (problem.columns + 1) <= SETTINGS.telling_rows
+    every_input = range(problem.columns) if few else [int(i) for i in columns]
     line: list[Formula] = [*(Input(i) for i in every_input), ONE]
     if problem.rows < len(line) + SETTINGS.spare_rows:
         return

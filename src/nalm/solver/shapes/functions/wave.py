@@ -12,7 +12,7 @@ from nalm.solver.formula.algebra import ONE, Applied, Formula, Input, WeightedSu
 from nalm.solver.formula.calculus import Array, Indices, evaluate
 from nalm.solver.formula.functions import Function
 from nalm.solver.settings import SETTINGS
-from nalm.solver.shapes.functions.line import fitted_beside, lines_of
+from nalm.solver.shapes.functions.line import fitted_beside, lines_of, rows_beside
 from nalm.solver.shapes.shape import Groups
 
 
@@ -44,9 +44,13 @@ def _waves_of(
         Function.TANH: sizes / reach,
     }
     for function in (f for f in grids if f in chosen):
-        scan = _Scan(line, x, problem.y, function, grids[function])
+        rough, fine = (
+            _Scan(problem, line, x, function, rows) for rows in (SETTINGS.scanned_rows, SETTINGS.telling_rows)
+        )
+        coarse = rough.waves(grids[function])  # the same for every factor
         for factor, values in factors:
-            scale = scan.best(values)
+            place = rough.best(values, coarse)
+            scale = None if place is None else fine.refined(values, grids[function], place)
             if scale is not None and function is Function.SIN:
                 yield from _sine(problem, line, factor, values, column, scale)
             elif scale is not None:
@@ -56,29 +60,29 @@ def _waves_of(
 class _Scan:
     """What a wave of each scale, times a factor, leaves of the target, beside a line that is projected out once."""
 
-    def __init__(self, line: Array, x: Array, y: Array, function: Function, grid: Array) -> None:
-        self.rows = slice(0, SETTINGS.telling_rows)
-        self.basis = np.linalg.qr(line[self.rows])[0]
-        self.x, self.function, self.grid = x[self.rows, None], function, grid
-        self.coarse = self._waves(grid)  # the same for every factor
-        rest = y[self.rows] - self.basis @ (self.basis.T @ y[self.rows])
+    def __init__(self, problem: Problem, line: Array, x: Array, function: Function, rows: int) -> None:
+        self.rows, self.basis = rows_beside(line, rows, problem.seed)
+        self.x, self.function = x[self.rows, None], function
+        y = problem.y[self.rows]
+        rest = y - self.basis @ (self.basis.T @ y)
         height = float(np.linalg.norm(rest))
         self.rest = rest / height if height > 0 else rest
 
-    def best(self, factor: Array) -> float | None:
-        """The scale that leaves least, refined between its neighbours; None if no wave is there."""
-        factor, grid = factor[self.rows, None], self.grid
-        left = self._left(factor, self.coarse)
+    def best(self, factor: Array, waves: list[Array]) -> int | None:
+        """Which of the waves leaves least; None if none is there."""
+        left = self._left(factor[self.rows, None], waves)
         place = int(np.argmin(left))
-        if not left[place] < SETTINGS.wave_close:
-            return None
+        return place if left[place] < SETTINGS.wave_close else None
+
+    def refined(self, factor: Array, grid: Array, place: int) -> float:
+        """The scale between the neighbours of a place of the grid that leaves least."""
         for _ in range(4):  # rounds of a finer grid: to a millionth of the first step
             low, high = grid[max(place - 1, 0)], grid[min(place + 1, len(grid) - 1)]
             grid = np.linspace(low, high, 61)
-            place = int(np.argmin(self._left(factor, self._waves(grid))))
+            place = int(np.argmin(self._left(factor[self.rows, None], self.waves(grid))))
         return float(grid[place])
 
-    def _waves(self, scales: Array) -> list[Array]:
+    def waves(self, scales: Array) -> list[Array]:
         """The wave at each scale, `(rows, scales)`: one for each function, two for a sine of any phase."""
         argument = self.x * scales
         if self.function is Function.EXP:  # from its largest value down, so that nothing overflows
