@@ -3,6 +3,8 @@
 `python benchmarks/rule_real.py tune` chooses Adam's rate for each case by its own error, on a seed of its own.
 `python benchmarks/rule_real.py FIRST LAST` runs every case on these seeds, one seed after the other, or those
 whose names contain a further word. Both add to results/rule-real.jsonl; what is there already is not run again.
+`python benchmarks/rule_real.py price FIRST LAST NAME` prints what the right numbers themselves cost a network that
+could do without them: the error of Adam with the unit frozen there from the start, over that of Adam with a free unit.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import geometric_mean
 from typing import Any
 
 import torch
@@ -206,10 +209,15 @@ CASES = [
 ]  # fmt: skip
 
 
-def train(case: Case, seed: int, rate: float, steps: int, by_rule: bool) -> Row:
-    """Train, the rate falling along half a cosine; the error in eval mode on about a thousand fresh samples."""
+def train(case: Case, seed: int, rate: float, steps: int, by_rule: bool, frozen: bool = False) -> Row:
+    """Train, the rate falling along half a cosine; the error in eval mode on about a thousand fresh samples.
+
+    A unit that is frozen holds the right numbers from the start.
+    """
     torch.manual_seed(seed)
     model, generator = case.make(), torch.Generator().manual_seed(seed)
+    if frozen:
+        hold(model, case.numbers)
     optimiser: Any = torch.optim.Adam(model.parameters(), rate)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, steps)
     if by_rule:
@@ -240,6 +248,27 @@ def train(case: Case, seed: int, rate: float, steps: int, by_rule: bool) -> Row:
         y, t = (torch.cat(p) for p in zip(*((model(x), t) for x, t in parts), strict=True))
     exact = case.numbers is not None and all(_is(unit, case.numbers) for unit in units)
     return {"error": float((y - t).square().mean() / t.var()), "exact": exact, "steps": steps, "seconds": spent}
+
+
+def hold(model: nn.Module, numbers: tuple[float, ...] | None) -> None:
+    """Put all units on some numbers, for good."""
+    for unit in (m for m in model.modules() if isinstance(m, nalm.Unit) and m.form is not None):
+        assert unit.form is not None
+        with torch.no_grad():
+            unit.form.write(unit, torch.tensor([numbers]))
+        unit.requires_grad_(False)
+
+
+def price(first: int, last: int, part: str) -> None:
+    """What the right numbers cost, printed."""
+    rates = {row["case"]: row["tuned"] for row in kept() if "tuned" in row}
+    for case in (case for case in CASES if part in case.name):
+        ratios = []
+        for seed in range(first, last + 1):
+            free, frozen = (train(case, seed, rates[case.name], STEPS, False, held)["error"] for held in (False, True))
+            ratios.append(frozen / free)
+        spread = f"{min(ratios):.2f} to {max(ratios):.2f}"
+        print(f"{case.name}, seeds {first} to {last}: {geometric_mean(ratios):.2f} on average, {spread}", flush=True)
 
 
 def _is(unit: nalm.Unit, numbers: tuple[float, ...]) -> bool:
@@ -282,6 +311,9 @@ def main() -> None:
     torch.set_num_threads(1)
     if sys.argv[1:] == ["tune"]:
         tune()
+        return
+    if sys.argv[1] == "price":
+        price(int(sys.argv[2]), int(sys.argv[3]), sys.argv[4])
         return
     rates = {row["case"]: row["tuned"] for row in kept() if "tuned" in row}
     done = {(row["case"], row["seed"]) for row in kept() if "rule" in row}
