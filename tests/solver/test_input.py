@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from nalm.solver import Status, solve
+from nalm.solver.data.columns import standard
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(1, 2, (40, 3))
@@ -120,3 +121,11 @@ def test_fewer_rows_than_columns_and_a_target_of_any_size(size):
     far = np.random.default_rng(1).uniform(2, 3, (6, 10))
     claimed = solution.status in (Status.EXACT, Status.REAL)
     assert not claimed or np.allclose(solution.predict(far) / size, far[:, 0] * far[:, 1])
+
+
+def test_columns_of_any_size_are_standardised() -> None:
+    X = np.random.default_rng(0).uniform(0.1, 1, (50, 2))
+    z = standard(np.column_stack([1.7e308 * X[:, 0], 1e-300 * X[:, 1], np.full(50, 3.0)]))
+    np.testing.assert_allclose(z.mean(axis=0), 0, atol=1e-12)
+    np.testing.assert_allclose(z.std(axis=0), [1, 1, 0], atol=1e-9)
+    assert solve(1.7e308 * X, X[:, 0] + np.sin(9 * X[:, 1]), effort="quick").status is not None

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from nalm.solver.data.problem import Problem
+from nalm.solver.formula.calculus import Array
 from nalm.solver.settings import SETTINGS
 
 
@@ -67,3 +68,11 @@ def tied(problem: Problem, names: Sequence[str]) -> list[str]:
     if not among:
         return []
     return [f"columns {', '.join(among)} determine each other, so other formulas are equal to this one in such tables"]
+
+
+def standard(X: Array) -> Array:
+    """The columns with mean 0 and deviation 1; 0 where a column does not change. Numbers of 1e300 have no squares."""
+    height = np.max(np.abs(X), axis=0)
+    scaled = X / np.where(height > 0, height, 1)
+    spread = scaled.std(axis=0)
+    return np.asarray((scaled - scaled.mean(axis=0)) / np.where(spread > 0, spread, 1))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import stats
 
+from nalm.solver.data.columns import standard
 from nalm.solver.data.problem import Problem
 from nalm.solver.formula.calculus import Array, Indices
 from nalm.solver.settings import SETTINGS
@@ -15,10 +16,7 @@ def by_importance(problem: Problem) -> Indices:
 
     Ranks of y and of log|y| stand in for the target, so that poles do not drown the rest.
     """
-    height = np.max(np.abs(problem.X), axis=0)
-    X = problem.X / np.where(height > 0, height, 1)  # numbers of 1e300 have no squares
-    spread = X.std(axis=0)
-    z = (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1)
+    z = standard(problem.X)
     with np.errstate(all="ignore"):
         logs = np.log(np.abs(problem.y) + 1e-300)
     strength = _regressed if _affordable(z) else _correlated

@@ -11,6 +11,7 @@ from functools import lru_cache
 import numpy as np
 from scipy import linalg
 
+from nalm.solver.data.columns import standard
 from nalm.solver.data.problem import Problem
 from nalm.solver.formula.calculus import Array
 from nalm.solver.settings import SETTINGS
@@ -39,9 +40,7 @@ def _typical(errors: Array) -> float:
 
 
 def _left_out(problem: Problem, rows: int) -> Array:
-    spread = problem.X.std(axis=0)
-    z = ((problem.X - problem.X.mean(axis=0)) / np.where(spread > 0, spread, 1))[:rows]
-    y = ((problem.y - problem.y.mean()) / (problem.y.std() or 1.0))[:rows]
+    z, y = standard(problem.X)[:rows], standard(problem.y)[:rows]
     distance = np.sum(z**2, axis=1)[:, None] + np.sum(z**2, axis=1) - 2 * z @ z.T
     errors: list[Array] = []
     for width in SETTINGS.regression_widths:

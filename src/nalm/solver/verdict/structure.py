@@ -17,6 +17,7 @@ from itertools import chain, combinations_with_replacement, islice
 import numpy as np
 from scipy import spatial, special, stats
 
+from nalm.solver.data.columns import standard
 from nalm.solver.data.problem import Problem, once_for_table
 from nalm.solver.formula.algebra import Constant, Formula, inputs, real_constants
 from nalm.solver.formula.calculus import Array, Indices, evaluate
@@ -101,7 +102,7 @@ def _foretold(X: Array, errors: Array, width: float, start: int = 0) -> Array:
 @once_for_table(most=12)  # three widths in each of four blocks: 24 MB
 def _smoother(X: Array, start: int, width: float) -> Array:
     """What takes errors to their smooth part, in the block of rows from `start` on: kernel ridge regression."""
-    z = _standard(X[start : start + SETTINGS.kernel_rows])
+    z = standard(X[start : start + SETTINGS.kernel_rows])
     distance = np.sum(z**2, axis=1)[:, None] + np.sum(z**2, axis=1) - 2 * z @ z.T
     kernel = np.exp(-distance / (4 * z.shape[1] * width**2))
     return np.asarray(kernel @ np.linalg.inv(kernel + SETTINGS.kernel_ridge * np.eye(len(z))))
@@ -144,7 +145,7 @@ def _close_pairs(problem: Problem, formula: Formula) -> Iterator[tuple[Indices, 
 @once_for_table(most=4)
 def _nearest_pairs(X: Array, columns: tuple[int, ...]) -> list[tuple[Indices, Indices]]:
     """Every row and its nearest others, each pair once, among a part of the rows if there are very many."""
-    z = _standard(X[:, columns])
+    z = standard(X[:, columns])
     rows = np.arange(len(z))[: SETTINGS.nearest_rows]
     found = spatial.cKDTree(z[rows]).query(z[rows], k=min(SETTINGS.nearest + 1, len(rows)))[1]
     nearest: Indices = np.asarray(found)[:, 1:]
@@ -188,16 +189,11 @@ def _waves_along(X: Array, column: int) -> tuple[Array, Array]:
     return sine - sine.mean(axis=0), cosine - cosine.mean(axis=0)
 
 
-def _standard(X: Array) -> Array:
-    spread = X.std(axis=0)
-    return np.asarray((X - X.mean(axis=0)) / np.where(spread > 0, spread, 1))
-
-
 def cubic(X: Array, used: Sequence[int]) -> Array:
     """All terms to the third degree in the inputs read, the other inputs, squares and products; a third of the rows."""
     rows, columns = X.shape
-    standard = _standard(X)
-    varied = X.std(axis=0) > 0
+    z = standard(X)
+    varied = np.ptp(X, axis=0) > 0
     others = [i for i in range(columns) if i not in used]
     read = [i for i in used if varied[i]]
     terms = chain(
@@ -207,7 +203,7 @@ def cubic(X: Array, used: Sequence[int]) -> Array:
         ((i, j) for j in others for i in (*read, *others) if i < j or i in read),
     )
     kept = list(islice(terms, max(1, rows // 3)))
-    return np.stack([np.prod(standard[:, term], axis=1) for term in kept], axis=1)
+    return np.stack([np.prod(z[:, term], axis=1) for term in kept], axis=1)
 
 
 @once_for_table(most=8)  # of the last formulas judged, which mostly read the same inputs
