@@ -27,7 +27,7 @@ from nalm.solver.verdict.everywhere import Contradictions
 from nalm.solver.verdict.judge import judge
 from nalm.solver.verdict.noise import Noise, noise_of
 from nalm.solver.verdict.print import as_printed
-from nalm.solver.verdict.refine import _shortest, rational, refine
+from nalm.solver.verdict.refine import _shortest, rational, refine, with_exact_constants
 from nalm.solver.verdict.structure import _explained, _foretold, _neighbours_foretell, cubic, structured
 
 RNG = np.random.default_rng(0)
@@ -80,6 +80,13 @@ def test_a_number_is_a_fraction_only_if_that_is_no_chance(
     value: float, deviation: float, blurred: bool, expected: Fraction | None
 ) -> None:
     assert rational(value, deviation, blurred) == expected
+
+
+def test_a_coefficient_of_nothing_shares_no_factor() -> None:
+    nothing = WeightedSum(((0.0, Input(0)), (1.234, Input(1))))  # where a target spans hundreds of powers of ten
+    assert list(with_exact_constants(nothing, np.array([1e-9, 1e-9]))) == [nothing]
+    shared = WeightedSum(((1.234, Input(0)), (2.468, Input(1))))
+    assert next(with_exact_constants(shared, np.array([1e-9, 1e-9]))) != shared
 
 
 def test_a_number_is_written_in_as_few_digits_as_its_deviation_allows() -> None:

@@ -143,7 +143,7 @@ def _with_shared_factor(formula: Formula, spread: dict[float, float], blurred: b
             first = inner[0][0]
             ratios = [
                 rational(c / first, (abs(c / first) * spread[first] + spread[c]) / abs(first), blurred)
-                if isinstance(c, float) and isinstance(first, float)
+                if isinstance(c, float) and isinstance(first, float) and first
                 else None
                 for c, _ in inner
             ]
