@@ -8,17 +8,19 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from benchmarks.adversary import case_of, printed, smooth, special_function
+from benchmarks.adversary import case_of, hidden_variable, printed, smooth, special_function
 from nalm.solver import Status, solve
 from nalm.solver.data.digits import full
 from nalm.solver.data.problem import Problem, checked
 from nalm.solver.formula.algebra import (
+    ONE,
     Applied,
     Constant,
     Formula,
     Input,
     WeightedSum,
     product,
+    real_constants,
     total,
     with_real_coefficients,
 )
@@ -276,8 +278,8 @@ def test_a_formula_of_marks_is_seen_at_five_rows_or_more() -> None:
     X = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]] * 20)
     assert solve(X, 2 * X[:, 0]).status is Status.AMBIGUOUS
     assert solve(X, X[:, 0] + X[:, 1]).status is Status.AMBIGUOUS
-    wider = np.random.default_rng(0).integers(0, 2, (80, 3)).astype(float)
-    assert solve(wider, wider.sum(axis=1)).status is Status.EXACT
+    wider = np.random.default_rng(0).integers(0, 2, (80, 6)).astype(float)
+    assert solve(wider, wider[:, :3].sum(axis=1)).status is Status.EXACT
 
 
 def test_a_claim_with_a_fitted_number_does_not_win_over_a_plain_formula_that_explains_the_data_too() -> None:
@@ -356,3 +358,11 @@ def test_a_target_of_zero_tells_no_more_than_another() -> None:
     others = Problem(X[X[:, 0] > 0], problem.y[X[:, 0] > 0])
     assert evidence_bits(problem, gated) < 4 * evidence_bits(others, gated)
     assert 0 < unfitted_bits(problem, gated) < 60 * 50  # rows times what float64 has of bits
+
+
+def test_two_numbers_that_stand_for_one_are_not_both_fitted() -> None:
+    case = case_of(hidden_variable, 1, seed=9101)  # x1 and a number just above 1: 1.0001 (x1 + 0.9999) was claimed
+    assert solve(case.X, case.y).status not in CLAIMS
+    scaled = WeightedSum(((1.0001, total([(Fraction(1), A), (0.9999, ONE)])),))
+    shorter = [f for f in with_exact_constants(scaled, np.array([5e-5, 1e-4]), blurred=True) if real_constants(f)]
+    assert total([(Fraction(1), A), (0.9999, ONE)]) in shorter

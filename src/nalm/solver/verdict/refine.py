@@ -66,9 +66,12 @@ def with_exact_constants(formula: Formula, spread: Array, blurred: bool = False)
     nearest = [rational(value, deviation, blurred) for value, deviation in zip(values, spread, strict=True)]
     if blurred:
         nearest = _vouched(values, spread, nearest)
-    if any(exact is not None for exact in nearest):
-        chosen: list[Number] = [v if exact is None else exact for v, exact in zip(values, nearest, strict=True)]
-        yield simplified(with_constants(formula, chosen))
+    made = [k for k, exact in enumerate(nearest) if exact is not None]
+    # Under noise one of several may be real: 1.0001 (x + 0.9999) is x + 1.0001 for all that the data can tell.
+    for kept in [made, *([k for k in made if k != real] for real in made if blurred)]:
+        if kept:
+            chosen: list[Number] = [nearest[k] or v if k in kept else v for k, v in enumerate(values)]
+            yield simplified(with_constants(formula, chosen))
     if (
         len(values) > 1
         and (shared := _with_shared_factor(formula, dict(zip(values, spread, strict=True)), blurred)) != formula
