@@ -169,3 +169,8 @@ def test_the_candidate_table_marks_the_chosen_one():
     lines = candidate_text(solve(X, X[:, 0] * X[:, 1] + X[:, 2])).splitlines()
     assert sum(line.startswith(">") for line in lines) == 1
     assert any("x0*x1 + x2" in line for line in lines if line.startswith(">"))
+
+
+def test_a_folder_is_no_table(tmp_path):
+    with pytest.raises(FileNotFoundError, match="is a folder"):
+        read_table(tmp_path, target="y")

@@ -102,6 +102,8 @@ def _read(path: str | Path) -> tuple[str, list[Column]]:
     if str(path) == STANDARD_INPUT:
         return "standard input", _from_cells("standard input", _cells(sys.stdin.buffer.read()))
     file = Path(path)
+    if file.is_dir():
+        raise FileNotFoundError(f"{file} is a folder; name a table in it")
     if not file.is_file():
         raise FileNotFoundError(f"there is no file {file}")
     ending = file.with_suffix("").suffix if file.suffix == ".gz" else file.suffix
