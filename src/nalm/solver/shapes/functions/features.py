@@ -100,8 +100,7 @@ def distinct(values: Array) -> Indices:
     few = values[: SETTINGS.probes, usable]
     few = np.where(few[0] < 0, -few, few) + 0.0  # + 0.0: there is a negative zero
     bits = np.ascontiguousarray(few).view(np.uint64)
-    rounded = (bits + np.uint64(2**20)) >> np.uint64(
-        21
-    )  # nine digits, as computing in another order moves the last ones
+    # Nine digits, 31 of 52 bits: computing in another order moves the last ones.
+    rounded = (bits + np.uint64(2**20)) >> np.uint64(21)
     mixed = np.sum(rounded * np.random.default_rng(0).integers(2**63, size=(len(few), 1), dtype=np.uint64), axis=0)
     return usable[np.sort(np.unique(mixed, return_index=True)[1])]
