@@ -31,7 +31,7 @@ LADDERS = {
         "__main__",
     ],
     "nalm.bench": [
-        "distribution find plain",
+        "distribution find plain threads",
         "method task",
         "run tasks",
         "study vision",

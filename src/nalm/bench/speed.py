@@ -22,6 +22,7 @@ from nalm.bench.run import Layer, Model, Run, single
 from nalm.bench.task import SampledTask
 from nalm.bench.tasks.arithmetic import RANGES, SingleModule
 from nalm.bench.tasks.two_layer import TwoLayer
+from nalm.bench.threads import one_thread
 from nalm.core import semantics
 from nalm.core.recipe import Recipe
 from nalm.units import catalogue
@@ -82,19 +83,19 @@ def cases() -> Iterator[TimedCohort]:
 
 def measure(case: TimedCohort, engine: EngineName = "auto", seconds: float = SECONDS) -> Timing:
     """Time one case with an engine on one thread and with the plain loop."""
-    torch.set_num_threads(1)
-    runs = case.runs()
-    cohort = Cohort(runs, DescentStep)
-    started = time.process_time()
-    backend = choose(cohort, Options(engine=engine, threads=1))
-    built = time.process_time() - started
+    with one_thread():
+        runs = case.runs()
+        cohort = Cohort(runs, DescentStep)
+        started = time.process_time()
+        backend = choose(cohort, Options(engine=engine, threads=1))
+        built = time.process_time() - started
 
-    def advance(steps: int) -> None:
-        backend.advance(cohort.state, cohort.consts, cohort.seeds, cohort.step, steps, cohort.alive)
-        cohort.step += steps
+        def advance(steps: int) -> None:
+            backend.advance(cohort.state, cohort.consts, cohort.seeds, cohort.step, steps, cohort.alive)
+            cohort.step += steps
 
-    rate = _rate(advance, seconds) * len(runs)
-    return Timing(case.model.label, case.task.in_features, len(runs), plain_loop(case, seconds), rate, built)
+        rate = _rate(advance, seconds) * len(runs)
+        return Timing(case.model.label, case.task.in_features, len(runs), plain_loop(case, seconds), rate, built)
 
 
 def plain_loop(case: TimedCohort, seconds: float = SECONDS) -> float:

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from torch.utils.data import DataLoader, Dataset
 
 from nalm.bench.run import Run
+from nalm.bench.threads import one_thread
 from nalm.bench.vision.digits import normalised
 from nalm.bench.vision.method import NetworkDescent
 from nalm.bench.vision.models import head
@@ -70,16 +71,12 @@ class PlainNetwork(nn.Module):
 
 def measure(batches: int = 4, data: str = "digits") -> Rates:
     """Both ways on one thread; each the best of a few tries of so many batches."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
+    with one_thread():
         task = DigitPairs(data)
         training = Training(Run(head("ExactProduct"), task, NetworkDescent(Recipe(steps=1, batch=BATCH)), seed=0))
         assert isinstance(training.loaded, LoadedPairs)
         plain = plain_steps(training.loaded.train)
         return Rates(*_rates((lambda: next(plain), lambda: training.advance(1)), batches))
-    finally:
-        torch.set_num_threads(threads)
 
 
 def plain_steps(data: PairData) -> Iterator[None]:
