@@ -60,14 +60,28 @@ def test_a_run_is_verified_and_a_changed_one_found_out(tmp_path: Path, method: M
         found = verify(store, run.id, Options(threads=1))
         assert (found.outcome, found.largest, found.changed) == (Outcome.IDENTICAL, 0.0, ())
         assert found.kept == found.now
-        with pytest.raises(ValueError, match="has no sound run 'nothing'"):
-            verify(store, "nothing")
     for change, outcome in ((1e-6, Outcome.WITHIN_TOLERANCE), (0.5, Outcome.DIFFERENT)):
         tamper(path, change)
         with Store(path, readonly=True) as store:
             found = verify(store, run.id, Options(threads=1))
         assert found.outcome == outcome
         assert found.largest == pytest.approx(change, rel=0.1)
+
+
+def test_a_wrong_id_is_answered_by_those_like_it_and_by_how_to_list_all(tmp_path: Path) -> None:
+    known = [f"{number:02}{'ab' * 7}" for number in range(30)]
+    with Store(tmp_path / "runs.db") as store:
+        store.add([{"id": name, "unit": "NMU", "seed": 0, "solved": True} for name in known])
+        told = {}
+        for wrong in (known[3][:-1] + "c", "nothing"):
+            with pytest.raises(ValueError, match=f"has no sound run '{wrong}'") as caught:
+                verify(store, wrong)
+            told[wrong] = str(caught.value)
+    near, far = told.values()
+    assert f"Did you mean {known[3]}?" in near
+    for said, suggested in ((near, 1), (far, 0)):
+        assert sum(name in said for name in known) == suggested
+        assert f"`nalm export runs.csv --compact --store {tmp_path / 'runs.db'}` lists all 30." in said
 
 
 def tamper(path: Path, change: float) -> None:

@@ -39,13 +39,18 @@ def nearest(name: str, valid: Iterable[str]) -> str:
     ('Did you mean single/mul or single/div?', 'Did you mean two/mul?')
     """
     names = list(valid)
-    lowered = {v.lower(): v for v in names}
-    begun = [v for v in lowered if name and v.startswith(name.lower())]
-    close = begun[:MOST_MEANT] or difflib.get_close_matches(name.lower(), list(lowered), n=1, cutoff=0.5)
-    if close:
-        return f"Did you mean {' or '.join(lowered[v] for v in close)}?"
+    if said := meant(name, names):
+        return said
     more = f", and {len(names) - MOST_NAMES:,} more" if len(names) > MOST_NAMES else ""
     return f"Valid names: {', '.join(names[:MOST_NAMES])}{more}."
+
+
+def meant(name: str, valid: Iterable[str]) -> str:
+    """A question, with the names that begin alike or else with the one most like it; empty if none is."""
+    lowered = {v.lower(): v for v in valid}
+    begun = [v for v in lowered if name and v.startswith(name.lower())]
+    close = begun[:MOST_MEANT] or difflib.get_close_matches(name.lower(), list(lowered), n=1, cutoff=0.5)
+    return f"Did you mean {' or '.join(lowered[v] for v in close)}?" if close else ""
 
 
 def from_file(reference: str) -> Any:

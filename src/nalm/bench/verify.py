@@ -12,8 +12,9 @@ import numpy as np
 
 from nalm.bench.engine.options import EngineName, Options
 from nalm.bench.engine.train import train
-from nalm.bench.find import nearest
+from nalm.bench.find import meant
 from nalm.bench.rebuild import CannotRebuild, rebuilt
+from nalm.bench.results.schema import Depth
 from nalm.bench.results.store import Store
 from nalm.bench.run import Run
 from nalm.bench.studies import studies
@@ -54,8 +55,10 @@ def verify(store: Store, run_id: str, options: Options | None = None) -> Verific
     """
     found = store.records(id=run_id)
     if not found:
-        known = [record["id"] for record in store.records()]
-        raise ValueError(f"{store.path} has no sound run {run_id!r}. {nearest(run_id, known[:1000])}")
+        known = [record["id"] for record in store.records(depth=Depth.OUTCOME)]
+        said = f"{store.path} has no sound run {run_id!r}. {meant(run_id, known)}".rstrip()
+        listing = f"`nalm export runs.csv --compact --store {store.path}`"
+        raise ValueError(f"{said} The column `id` of {listing} lists all {len(known):,}.")
     (record,) = found
     run = _run_of(record)
     options = options or Options()
