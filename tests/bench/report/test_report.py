@@ -16,6 +16,7 @@ from nalm.bench.report.page import report_page
 from nalm.bench.results.stats import wilson
 from nalm.bench.run import single
 from nalm.bench.studies import find_study
+from nalm.bench.studies.mnist_sequences import REFERENCE
 from nalm.bench.study import Study, cells_over
 from nalm.bench.tasks.arithmetic import RANGES, SingleModule
 from nalm.core.recipe import Adam, Recipe
@@ -72,13 +73,31 @@ def full_study() -> tuple[Study, list[dict[str, Any]]]:
     return chosen, records
 
 
-def test_totals_are_counted_over_all_columns() -> None:
+def test_totals_are_counted_over_all_columns_and_by_seeds() -> None:
+    """A seed is solved in every column or in none, so that four seeds on nine ranges tell as much as four runs."""
     chosen, records = full_study()
-    (shown,) = content([chosen], records)["studies"]
-    runs = 4 * len(chosen.columns)
-    expected = wilson(runs // 2, runs)
+    (shown,) = content([chosen], records[: len(records) // 2])["studies"]
+    expected = wilson(2, 4)
     assert shown["totals"]["NMU"] == pytest.approx([expected.estimate, expected.low, expected.high], rel=1e-3)
-    assert set(shown["totals"]) == set(chosen.rows)
+    assert set(shown["totals"]) == set(chosen.rows[: len(chosen.rows) // 2]), "rows without a run have no total"
+
+
+def test_runs_of_sequences_are_judged_by_the_references_of_their_own_study() -> None:
+    """Their record says nothing of it, and a store may hold the references of another study."""
+    own, other = (replace(find_study(f"mnist/{name}"), seeds=2) for name in ("sequence", "sum"))
+    told = {REFERENCE: 1.0, "NMU": 0.9}
+    records = [
+        {"id": name, "unit": row, "solved": False, "errors": json.dumps({"1": error + seed / 100})}
+        for row, error in told.items()
+        for seed, name in enumerate(next(cell for cell in own.cells if cell.row == row).ids(2))
+    ]
+    strict = next(cell for cell in other.cells if cell.row == REFERENCE)
+    records += [{"id": n, "unit": REFERENCE, "solved": False, "errors": '{"1": 0.0}'} for n in strict.ids(2)]
+    shown = content([own], records)["studies"][0]
+    cells = {(cell["row"], cell["column"]): cell for cell in shown["cells"]}
+    assert [run["solved"] for run in cells["NMU", "1"]["runs"]] == [True, True]
+    assert [run["solved"] for run in cells["NMU", "2"]["runs"]] == [False, False], "nothing is known of this length"
+    assert cells["NMU", "1"]["success"][0] == 1
 
 
 class Visit:

@@ -39,21 +39,28 @@ def test_a_clustered_rate_counts_between_the_seeds_and_all_runs(seeds: int, cell
     assert clustered_rate([[False] * cells] * seeds) == wilson(0, seeds)
 
 
-def test_a_clustered_rate_covers_the_truth_where_runs_of_a_seed_are_bound() -> None:
+@pytest.mark.parametrize("fewest", [5, 1], ids=["all cells finished", "some seeds under way"])
+def test_a_clustered_rate_covers_the_truth_where_runs_of_a_seed_are_bound(fewest: int) -> None:
     generator = np.random.default_rng(0)
     covered = independent = 0
     for _ in range(400):
-        chances = np.repeat(generator.beta(0.5, 0.5, 25)[:, None], 5, 1)  # strongly bound, half of them solved
-        solved = generator.random((25, 5)) < chances
-        bounds, naive = clustered_rate(solved.tolist()), wilson(int(solved.sum()), solved.size)
+        chances = generator.beta(0.5, 0.5, 25)  # strongly bound, half of them solved
+        solved = [(generator.random(generator.integers(fewest, 6)) < chance).tolist() for chance in chances]
+        bounds = clustered_rate(solved)
+        naive = wilson(sum(map(sum, solved)), sum(map(len, solved)))
         covered += bounds.low <= 0.5 <= bounds.high
         independent += naive.low <= 0.5 <= naive.high
     assert covered >= 0.92 * 400 > independent
 
 
-def test_a_clustered_rate_needs_seeds_by_cells() -> None:
-    with pytest.raises(ValueError, match="seeds by cells"):
-        clustered_rate([])
+def test_a_seed_counts_as_much_as_it_has_runs() -> None:
+    assert clustered_rate([[True] * 4, [False] * 4, [True], [False], [False]]).estimate == 5 / 11
+
+
+@pytest.mark.parametrize("runs", [[], [[True], []]])
+def test_a_clustered_rate_needs_runs_of_every_seed(runs: list[list[bool]]) -> None:
+    with pytest.raises(ValueError, match="a list for each seed"):
+        clustered_rate(runs)
 
 
 def test_documentation_examples_hold() -> None:

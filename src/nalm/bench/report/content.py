@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from nalm.bench.results.stats import Interval, wilson
-from nalm.bench.results.summary import CellSummary, summarise
+from nalm.bench.results.stats import Interval
+from nalm.bench.results.summary import CellSummary, solved_by_seed, summarise, totals
 from nalm.bench.study import Cell, Study
 
 Record = Mapping[str, Any]
@@ -26,36 +26,29 @@ def content(studies: Iterable[Study], records: Sequence[Record]) -> dict[str, An
     """Everything on the page; studies without a finished run are left out."""
     detailed = len(records) <= RUNS_WITH_CURVES
     by_id = {record["id"]: record for record in records}
-    shown = [_study(study, records, by_id, detailed) for study in studies]
+    shown = [_study(study, by_id, detailed) for study in studies]
     return {"studies": [study for study in shown if study["cells"]], "detailed": detailed}
 
 
-def _study(study: Study, records: Sequence[Record], by_id: Mapping[str, Record], detailed: bool) -> dict[str, Any]:
-    entries = summarise(study, records)
+def _study(study: Study, by_id: Mapping[str, Record], detailed: bool) -> dict[str, Any]:
+    own = {name: by_id[name] for name in study.ids() if name in by_id}  # a study may judge its runs by one another
+    solved = solved_by_seed(study, own.values())
     runs: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for cell in study.cells:
-        found = [(seed, name) for seed, name in enumerate(cell.ids(study.seeds)) if name in by_id]
-        shown = [_run(cell, seed, by_id[name], detailed) for seed, name in found]
-        runs.setdefault((cell.row, cell.column), []).extend(shown)
+        key = (cell.row, cell.column)
+        found = [(seed, own[name]) for seed, name in enumerate(cell.ids(study.seeds)) if name in own]
+        shown = [_run(cell, seed, record, solved[key][seed], detailed) for seed, record in found]
+        runs.setdefault(key, []).extend(shown)
     return {
         "name": study.name,
         "title": study.title,
         "reproduces": study.reproduces,
         "notes": list(study.notes),
         "rows": study.rows,
-        "totals": _totals(entries),
+        "totals": {row: _interval(rate) for row, rate in totals(study, own.values()).items()},
         "columns": study.columns,
-        "cells": [_cell(entry, runs[entry.row, entry.column]) for entry in entries],
+        "cells": [_cell(entry, runs[entry.row, entry.column]) for entry in summarise(study, own.values())],
     }
-
-
-def _totals(entries: Iterable[CellSummary]) -> dict[str, list[float | None] | None]:
-    """The success of each row over all its columns, with its 95 % interval."""
-    counts: dict[str, tuple[int, int]] = {}
-    for entry in entries:
-        solved, runs = counts.get(entry.row, (0, 0))
-        counts[entry.row] = solved + round(entry.success.estimate * entry.runs), runs + entry.runs
-    return {row: _interval(wilson(solved, runs)) for row, (solved, runs) in counts.items()}
 
 
 def _cell(entry: CellSummary, runs: list[dict[str, Any]]) -> dict[str, Any]:
@@ -73,11 +66,11 @@ def _cell(entry: CellSummary, runs: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def _run(cell: Cell, seed: int, record: Record, detailed: bool) -> dict[str, Any]:
+def _run(cell: Cell, seed: int, record: Record, solved: bool, detailed: bool) -> dict[str, Any]:
     shown = {
         "seed": seed,
         "id": record["id"],
-        "solved": bool(record["solved"]),
+        "solved": solved,
         "at": record.get("solved_at"),
         "error": _number(record.get("test_error")),
         "sparsity": _number(record.get("sparsity")),

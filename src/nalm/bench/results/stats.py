@@ -63,26 +63,28 @@ def _wilson(rate: float, n: float, level: float) -> Interval:
 
 
 def clustered_rate(solved: Sequence[Sequence[bool]], level: float = 0.95) -> Interval:
-    """The success rate over several cells that share seeds, `solved[seed][cell]`: runs of one seed succeed and fail
-    together, so that they count for less than as many independent ones.
+    """The success rate over several cells that share seeds, the finished runs of a seed in each list: they succeed and
+    fail together, so that they count for less than as many independent ones.
 
     Wilson's interval with the effective number of runs (Kish 1965): that of independent runs whose rate would vary as
-    much as the rates of the seeds do. At least one run per seed counts, at most all; where every run is solved, or none
-    is, the seeds cannot tell how strongly they bind, and only they count.
+    much as the rates of the seeds do, each seed with the weight of its runs. At least one run per seed counts, at most
+    all; where every run is solved, or none is, the seeds cannot tell how strongly they bind, and only they count.
 
     >>> together, apart = [[True] * 4] * 5 + [[False] * 4] * 5, [[True, False] * 2] * 10
     >>> [round(clustered_rate(runs).low, 2) for runs in (together, apart)]
     [0.24, 0.35]
     """
-    runs = np.asarray(solved, dtype=np.float64)
-    if runs.ndim != 2 or not runs.size:
-        raise ValueError(f"runs come as seeds by cells, at least one of each, got an array of shape {runs.shape}")
-    seeds, cells = runs.shape
-    rate = float(runs.mean())
-    spread = float(runs.mean(1).var(ddof=1)) / seeds if seeds > 1 else 0.0
-    certain = rate in (0.0, 1.0) or seeds == 1
-    effective = seeds if certain else rate * (1 - rate) / max(spread, 1e-300)
-    return _wilson(rate, min(max(effective, seeds), seeds * cells), level)
+    counts = np.array([len(runs) for runs in solved], dtype=np.float64)
+    if not counts.size or not counts.all():
+        raise ValueError("runs come as a list for each seed, none of them empty, and at least one")
+    seeds, runs = counts.size, float(counts.sum())
+    successes = np.array([sum(runs) for runs in solved], dtype=np.float64)
+    rate = float(successes.sum()) / runs
+    if rate in (0.0, 1.0) or seeds == 1:
+        return _wilson(rate, seeds, level)
+    variance = seeds / (seeds - 1) * float(np.square(successes - rate * counts).sum()) / runs**2
+    effective = rate * (1 - rate) / max(variance, 1e-300)
+    return _wilson(rate, min(max(effective, seeds), runs), level)
 
 
 def gamma_mean(values: Values, level: float = 0.95) -> Interval:

@@ -110,12 +110,7 @@ def mean_of(values: Sequence[float]) -> Interval:
 
 def compare(study: Study, records: Iterable[Record], first: str, second: str) -> dict[str, Paired]:
     """Success of one row against another on the same seeds, by column."""
-    by_id = {record["id"]: solved_in for record, solved_in in study.judged(records)}
-    solved: dict[tuple[str, str], dict[int, bool]] = {}
-    for cell in study.cells:
-        own = {seed: by_id[name] for seed, name in enumerate(cell.ids(study.seeds)) if name in by_id}
-        counted = {seed: solved_in(cell.column) for seed, solved_in in own.items()}
-        solved.setdefault((cell.row, cell.column), {}).update(counted)
+    solved = solved_by_seed(study, records)
     result = {}
     for column in study.columns:
         a, b = solved.get((first, column), {}), solved.get((second, column), {})
@@ -123,3 +118,24 @@ def compare(study: Study, records: Iterable[Record], first: str, second: str) ->
         if common:
             result[column] = stats.paired_difference([a[s] for s in common], [b[s] for s in common])
     return result
+
+
+def totals(study: Study, records: Iterable[Record]) -> dict[str, Interval]:
+    """Success of each row over all its columns. The runs of a seed begin alike in every column, so that they count for
+    less than as many independent ones; rows without a finished run are left out."""
+    seeds: dict[str, dict[int, list[bool]]] = {}
+    for (row, _), cell in solved_by_seed(study, records).items():
+        for seed, solved in cell.items():
+            seeds.setdefault(row, {}).setdefault(seed, []).append(solved)
+    return {row: stats.clustered_rate(list(runs.values())) for row, runs in seeds.items()}
+
+
+def solved_by_seed(study: Study, records: Iterable[Record]) -> dict[tuple[str, str], dict[int, bool]]:
+    """Which seeds are finished in each cell, by row and column, and whether they count as solved there."""
+    by_id = {record["id"]: solved_in for record, solved_in in study.judged(records)}
+    found: dict[tuple[str, str], dict[int, bool]] = {}
+    for cell in study.cells:
+        own = {seed: by_id[name] for seed, name in enumerate(cell.ids(study.seeds)) if name in by_id}
+        counted = {seed: solved_in(cell.column) for seed, solved_in in own.items()}
+        found.setdefault((cell.row, cell.column), {}).update(counted)
+    return found
