@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import torch
 
+import nalm
 from nalm.bench.engine.network import train_network
 from nalm.bench.engine.options import Options, Progress
 from nalm.bench.engine.settings import Settings
@@ -319,6 +320,13 @@ def test_a_register_is_exact_when_it_decides_every_pair_right() -> None:
     with torch.no_grad():
         raw["w_zero"].fill_(2.0)  # now equal digits count as less: ten of a hundred pairs are wrong
     assert training.loaded.measure(training.network)["unit_error"] == pytest.approx(0.1)
+
+
+def test_records_show_the_weights_of_small_heads_only() -> None:
+    training = Training(tiny_run())
+    for size, shown in ((16, True), (17, False)):
+        training.units = [nalm.NAU(size, 1, seed=0)]
+        assert ("W" in training.weights()) == shown
 
 
 def test_denormals_count_as_zero_in_training_and_nowhere_else() -> None:
