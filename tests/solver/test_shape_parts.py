@@ -15,6 +15,7 @@ from nalm.solver.settings import SETTINGS
 from nalm.solver.shapes.beam import Beam
 from nalm.solver.shapes.beside import powers, supports
 from nalm.solver.shapes.combine import combinations, grid_sum
+from nalm.solver.shapes.factored import _with_fractions
 from nalm.solver.shapes.flexible import linear_terms, paired_terms, sparse_sums
 from nalm.solver.shapes.functions.profile import PROFILES, _Near, _refined_scale, _with_profile
 from nalm.solver.shapes.functions.wave import _Scan
@@ -237,3 +238,9 @@ def test_a_function_that_overflows_at_a_row_beyond_the_scan_proposes_nothing() -
     with np.errstate(over="ignore"):
         assert not np.isfinite(near.profile.log(X[:, 0])).all()
     assert list(_with_profile(Problem(X, X[:, 1]), near)) == []
+
+
+def test_a_quotient_without_any_weight_proposes_nothing() -> None:
+    """Columns from 1e-77 to 1e165 made every weight vanish in rounding: an adversary's table, and once a crash."""
+    table, y = np.ones((8, 2)), np.arange(1.0, 9.0)
+    assert not list(_with_fractions(table, [Input(0), ONE], y, y, [np.zeros(2), np.zeros(2)]))

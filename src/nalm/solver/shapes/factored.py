@@ -71,7 +71,7 @@ def _with_fractions(
     sides = [np.flatnonzero(np.abs(w) * size > SETTINGS.negligible_weight * np.max(np.abs(w) * size)) for w in rough]
     design = np.hstack([table[:, sides[0]], -y[:, None] * table[:, sides[1]]]) * weight[:, None]
     length = np.linalg.norm(design, axis=0)
-    if not (np.isfinite(length).all() and np.all(length > 0)):
+    if not (len(length) and np.isfinite(length).all() and np.all(length > 0)):  # columns of zeros leave no weight
         return
     null = np.linalg.svd(np.linalg.qr(design / length, mode="r"))[2][-1] / length
     readings = [_ratios(null / unit) for unit in null if unit]
