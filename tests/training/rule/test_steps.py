@@ -263,6 +263,39 @@ def test_resumes_bit_for_bit(which: int, tmp_path: object) -> None:
     assert str(straight.report()) == str(resumed.report())
 
 
+@pytest.mark.parametrize("stacked", [False, True])
+def test_a_unit_that_stays_on_the_grid_resumes_bit_for_bit_in_the_base_too(stacked: bool) -> None:
+    """The first step after loading was once the base optimiser's, too, though its numbers were to stay."""
+
+    def make() -> nn.Module:
+        unit = nalm.NMU(3, 1, seed=0)
+        return nalm.Chain(nalm.NAU(3, 2, seed=0), nalm.NMU(2, 1, seed=0)) if stacked else unit
+
+    draw = batches(first_times_second, 3, 1.0, 2.0)
+    straight, resumed = train(make(), draw, 60), LocalGaussNewton(make())
+    assert [mode.settled for mode in straight.modes or []] == [True]
+    resumed.load_state_dict(straight.state_dict())
+    resumed.model.load_state_dict(straight.model.state_dict())
+    for optimiser in (straight, resumed):
+        go_on(optimiser, draw, range(60, 63))
+    for p, q in zip(straight.model.parameters(), resumed.model.parameters(), strict=True):
+        assert torch.equal(p, q)
+        mine, theirs = straight.state[p], resumed.state[q]
+        assert all(torch.equal(mine[name], theirs[name]) for name in mine)
+
+
+def test_a_saved_state_does_not_change_when_training_goes_on() -> None:
+    draw = batches(lambda x: x[:, :1] * x[:, 1:2], 6, 1.0, 2.0, 16)
+    optimiser = train(models()[2], draw, 3)
+    saved = optimiser.state_dict()
+    kept, resumed = copy.deepcopy(saved), LocalGaussNewton(models()[2])
+    resumed.load_state_dict(saved)
+    for one in (optimiser, resumed):  # whose state it was, and who was given it
+        go_on(one, draw, range(3, 6))
+        for name, value in kept["state"][0].items():
+            assert torch.equal(saved["state"][0][name], value), name
+
+
 def test_what_is_loaded_replaces_the_losses_of_before() -> None:
     draw = batches(lambda x: x[:, :1] * x[:, 1:2], 4, 1.0, 2.0, 16)
     saved = train(models()[0], draw, 3).state_dict()

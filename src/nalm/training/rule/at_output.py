@@ -192,3 +192,4 @@ class AtOutput:
         self.choice.loaded(saved["choice"], self.ruled.label)
         self.looks.load(saved["looks"])
         self._owns = bool((self.choice.snapped | self.choice.moved).any())
+        self.settled = bool(self.choice.snapped.all())

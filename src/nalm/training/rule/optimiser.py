@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from copy import deepcopy
 from functools import partial
 from typing import Any
 
@@ -258,14 +259,14 @@ class LocalGaussNewton(torch.optim.Optimizer):
         return Report(self.steps, self.refused, standings, idle)
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything needed to go on bit for bit, beside the model's own state; tensors, numbers and strings only."""
+        """Everything needed to go on bit for bit, beside the model's own state: copies of tensors, numbers, strings."""
         names = [one.name for one in self.units]
         placing = (
             {"places": {}, "used": [], "modes": None} if self._placing is None else self._placing.saved(self.model)
         )
         rule = {"steps": self.steps, "refused": self.refused, "units": names, **placing}
         rule |= {"losses": [loss.clone() for loss in self._losses], "rates": list(self._pace.largest)}
-        return {**self.base.state_dict(), "rule": rule}
+        return {**deepcopy(self.base.state_dict()), "rule": rule}  # torch's own would change as training goes on
 
     @checks_arguments
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
@@ -281,7 +282,8 @@ class LocalGaussNewton(torch.optim.Optimizer):
         self._losses = deque((loss.clone() for loss in rule.get("losses", [])), maxlen=RECENT)
         self._pace = Pace([float(rate) for rate in rule.get("rates", [])])
         self.steps, self._refused.count = int(rule["steps"]), int(rule["refused"])
-        self.base.load_state_dict({k: v for k, v in state_dict.items() if k != "rule"})
+        # a copy, as torch goes on with the very tensors it is given
+        self.base.load_state_dict(deepcopy({k: v for k, v in state_dict.items() if k != "rule"}))
         self.param_groups, self.state = self.base.param_groups, self.base.state
 
     def __getstate__(self) -> dict[str, Any]:

@@ -267,8 +267,8 @@ class Stack:
         if self.pairs is not None:
             pairs = [[place[id(m)] if m else -1 for m in (p.rows, p.upper, p.above)] for p in self.pairs]
         members = [m.search.saved() for m in self.members]
-        own = {"tries": self.tries.saved(), "progress": self.progress.saved(), "steps": self.steps}
-        return {"pairs": pairs, "members": members, **own}
+        own = {"tries": self.tries.saved(), "progress": self.progress.saved()}
+        return {"pairs": pairs, "members": members, **own, "steps": self.steps, "settled": self.settled}
 
     def load(self, saved: Mapping[str, Any]) -> None:
         """Go on where it was saved."""
@@ -279,7 +279,7 @@ class Stack:
             self.pairs = [Factors(rows, upper, above) for rows, upper, above in named if rows and upper]
         self.tries.loaded(saved["tries"], "the stack")
         self.progress.loaded(saved["progress"], "the stack")
-        self.steps = int(saved["steps"])
+        self.steps, self.settled = int(saved["steps"]), bool(saved.get("settled", False))  # versions before saved none
 
 
 def share_left(loss: Tensor, one: Pass) -> Tensor:
