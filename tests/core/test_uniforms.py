@@ -50,6 +50,12 @@ def test_a_number_depends_on_seed_stream_step_and_index_only() -> None:
         assert not torch.equal(uniforms(*arguments, (100,)), base)
 
 
+def test_every_purpose_has_the_stream_of_the_committed_results() -> None:
+    """No run is named by them, and two purposes with one number would get the same draws."""
+    names = ["TRAIN", "VALIDATION", "TEST", "WEIGHTS", "NOISE", "GRADIENT", "TASK"]
+    assert {name: int(Stream[name]) for name in names} == {name: number for number, name in enumerate(names)}
+
+
 def test_uniforms_are_uniform() -> None:
     u = uniforms(torch.arange(50), Stream.TRAIN, 0, (20_000,)).double()
     n = u.numel()

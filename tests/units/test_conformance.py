@@ -16,6 +16,7 @@ from torch import Tensor
 
 import nalm
 from nalm.bench.find import subclasses
+from nalm.core.uniforms import Stream, uniforms
 from nalm.units.straight_through import HARD_GATE, HARD_MODULE, HARD_SOFTMAX
 from tests.units.catalogue import BASES, CASES, CONTAINERS, UNITS, Make, inputs
 
@@ -114,10 +115,15 @@ def test_gradient_reaches_every_parameter_and_the_input(make: Make, training: bo
 
 
 @every_unit
-@pytest.mark.parametrize("snap", [False, True], ids=["between", "snapped"])
-def test_formula_on_numbers_equals_forward(make: Make, snap: bool) -> None:
+@pytest.mark.parametrize("state", ["begun", "trained", "snapped"])
+def test_formula_on_numbers_equals_forward(make: Make, state: str) -> None:
     unit = make(seed=1).double().eval()
-    unit = unit.snapped() if snap else unit
+    if state == "trained":  # a weight that begins at 0 or 1 could stand anywhere in a formula
+        with torch.no_grad():
+            for number, parameter in enumerate(unit.parameters()):
+                parameter.add_(0.2 * uniforms(5, Stream.NOISE, number, parameter.shape) - 0.1)
+        unit.project_()
+    unit = unit.snapped() if state == "snapped" else unit
     x = inputs(8, dtype=torch.float64)
     assert bool((x < 0).any())
     if not readable(unit):
