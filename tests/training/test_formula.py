@@ -134,6 +134,17 @@ def test_a_start_has_the_scale_and_the_sign_of_the_target() -> None:
     assert (1e6 * compute(smaller, x).output / compute(fit, x).output).log().abs().median() < 1e-6  # in any unit alike
 
 
+def test_a_sample_at_a_pole_has_no_part_in_the_fit() -> None:
+    """x0 / (x0 - x1) + x1, of which the first term is infinite where the inputs are equal."""
+    start = numbers([[[1, 0], [1, -1]], [[0, 1], [0, 0]]], [[1, -1], [1, 0]])
+    x = torch.tensor([[1.0, 2.0, 5.0, 4.0, 7.0], [3.0, 1.0, 1.0, 2.0, 3.0]], dtype=torch.float64)
+    target = 2 * x[0] / (x[0] - x[1]) - x[1]
+    pole = torch.cat([x, torch.full((2, 2), 6.0, dtype=torch.float64)], -1)
+    middle = target.median().expand(2)  # leaves the scale of the targets as it is, or nearly
+    without, with_pole = fitted(start, x, target), fitted(start, pole, torch.cat([target, middle]))
+    torch.testing.assert_close(compute(with_pole, x).output, compute(without, x).output, rtol=1e-4, atol=0)
+
+
 def learn(
     layer: nalm.FormulaLayer, target: Target, steps: int, low: float = 1.0, high: float = 2.0, seed: int = 1
 ) -> int:
@@ -260,17 +271,25 @@ def test_a_batch_that_is_not_finite_teaches_nothing() -> None:
     assert torch.equal(layer.W, before)
 
 
-def test_stuck_attempts_begin_anew() -> None:
-    search = Attempts(Size(1, 1, 2), torch.tensor([0]), Settings(attempts=8, patience=5))
+def test_an_attempt_that_no_longer_halves_its_error_begins_anew_when_patience_is_over() -> None:
+    settings = Settings(attempts=8, patience=5)
+    search = Attempts(Size(1, 1, 2), torch.tensor([0]), settings)
     rows = torch.tensor([0])
     x = 1 + torch.rand(1, 2, 64, dtype=torch.float64)
     noise = torch.randn(1, 64, dtype=torch.float64)
     search.step(rows, x, noise)
-    first = search.numbers.powers.clone(), search.age.clone()
+    assert bool((search.age == 1).all()), "at first all begin"
+    assert bool((search.stalled == 0).all())
+    ages = []
     for _ in range(20):
+        before, halved = search.stalled.clone(), search.best.clone() / 2
         search.step(rows, x, noise)
-    assert bool((search.age < 8).all())
-    assert bool((first[1] == 1).all())
+        begun = before == settings.patience
+        assert bool((search.age[begun] == 1).all())
+        still = ~begun & (search.loss >= halved)
+        assert torch.equal(search.stalled[still], before[still] + 1)
+        ages.append(int(search.age.max()))
+    assert max(ages) == settings.patience + 1, "noise is fitted as well as it can be at once"
     assert search.found(0) is None
 
 

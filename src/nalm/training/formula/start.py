@@ -46,7 +46,7 @@ def fitted(numbers: Numbers, x: Tensor, target: Tensor) -> Numbers:
     inner = _scaled(inner, scale / size.clamp(min=torch.finfo(size.dtype).tiny), count)
     terms = compute(inner, x).terms
     weight = 1 / (1 + (terms.abs().sum(-2) / scale).square()).sqrt() / (1 + (target / scale).square()).sqrt()
-    design = (terms / scale.unsqueeze(-1) * weight.unsqueeze(-2)).nan_to_num(0.0, 0.0, 0.0)
+    design = (terms / scale.unsqueeze(-1) * weight.unsqueeze(-2)).nan_to_num(0.0)  # at a pole: infinity times nothing
     moments = design @ design.mT
     ridge = 1e-6 * moments.diagonal(dim1=-2, dim2=-1).mean(-1)[..., None, None] + torch.finfo(x.dtype).tiny
     moments = moments + ridge * torch.eye(moments.shape[-1], dtype=x.dtype)
