@@ -57,7 +57,7 @@ LADDERS = {
     "nalm.bench.results": [
         "columns stats writing",
         "files schema summary",
-        "opening rows",
+        "lines opening",
         "database",
         "store",
         "doctor",

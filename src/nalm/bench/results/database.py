@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from nalm.bench.results.lines import BATCH, sound
 from nalm.bench.results.opening import StoreError, any_text, check, connect, explained
-from nalm.bench.results.rows import BATCH, sound
 from nalm.bench.results.schema import CHECKS, CREATE, INSERT, STORED, quoted
 from nalm.bench.results.writing import OPEN, identity
 

@@ -9,8 +9,8 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from nalm.bench.results.lines import sound
 from nalm.bench.results.opening import StoreError, any_text
-from nalm.bench.results.rows import sound
 from nalm.bench.results.schema import CHECKS, STORED, quoted, with_checks
 from nalm.bench.results.store import Store
 from nalm.bench.results.writing import DATABASE, OPEN, PathLike, WriteRefused, identity
@@ -63,10 +63,10 @@ def examine(path: PathLike, save_to: PathLike | None = None) -> Diagnosis:
         saved = stack.enter_context(Store(target)) if target else None
         count, damaged, unreadable = 0, [], False
         names = _columns(reader, path)
-        rows, complete = _rows(reader)
-        for row in rows:
+        numbers, complete = _numbers_of_lines(reader)
+        for number in numbers:
             try:
-                line = reader.execute(f"SELECT {quoted(names)}, curve FROM runs WHERE rowid = ?", [row]).fetchone()
+                line = reader.execute(f"SELECT {quoted(names)}, curve FROM runs WHERE rowid = ?", [number]).fetchone()
             except sqlite3.Error:
                 line = None
             if line is None:  # named by an index, but not there
@@ -114,7 +114,7 @@ def _columns(reader: sqlite3.Connection, path: PathLike) -> tuple[str, ...]:
     return (*STORED, *(CHECKS if there.issuperset(CHECKS) else ()))
 
 
-def _rows(reader: sqlite3.Connection) -> tuple[list[int], bool]:
+def _numbers_of_lines(reader: sqlite3.Connection) -> tuple[list[int], bool]:
     """Numbers of all records that can be reached from either end or by their ids, and whether nothing broke off."""
     found: set[int] = set()
     complete = True
@@ -124,8 +124,8 @@ def _rows(reader: sqlite3.Connection) -> tuple[list[int], bool]:
         "SELECT rowid FROM runs ORDER BY id",
     ):
         try:
-            for (row,) in reader.execute(query):
-                found.add(row)
+            for (number,) in reader.execute(query):
+                found.add(number)
         except sqlite3.Error:
             complete = False
     return sorted(found), complete

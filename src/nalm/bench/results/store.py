@@ -22,8 +22,8 @@ from nalm.bench.results.columns import COLUMNS, Curve, Record
 from nalm.bench.results.database import Database
 from nalm.bench.results.files import read_table as read_table
 from nalm.bench.results.files import write_table as write_table
+from nalm.bench.results.lines import SEVERAL, batches, conditions, decoded, encoded, in_columns, sound
 from nalm.bench.results.opening import StoreError as StoreError
-from nalm.bench.results.rows import SEVERAL, batches, conditions, decoded, encoded, in_columns, sound
 from nalm.bench.results.schema import Depth, intact, quoted, with_checks
 from nalm.bench.results.writing import TABLES, PathLike, check_target
 from nalm.core.arguments import Index, checks_arguments
