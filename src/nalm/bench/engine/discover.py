@@ -21,7 +21,7 @@ def train_group(group: Sequence[Run], _store: Store | None, options: Options) ->
     records: list[dict[str, Any]] = []
     for run in group:
         records.append(described(run, "discover") | _solved(run))
-        options.progress(Progress(group, 1, 1, sum(record["solved"] for record in records)))
+        options.progress(Progress([run], 1, 1, sum(record["solved"] for record in records)))
     return records
 
 
