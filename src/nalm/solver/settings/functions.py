@@ -44,7 +44,7 @@ class Functions:
     scanned_rows: int = 96
     """Rows that scan the scales of waves, and of functions beside powers; more rows fit what is near."""
     scanned_per_column: int = 4
-    """The same for each column of a line beside which they stand."""
+    """Rows for each column of a line beside which many functions are compared at once."""
     profile_close: float = 0.05
     """One minus the correlation, above which a scale is not near; the scan's steps leave up to 0.02."""
     profile_scan: tuple[float, float, int] = (0.2, 12.0, 24)

@@ -27,9 +27,9 @@ def lines_of(problem: Problem) -> list[Array]:
 def rows_beside(line: Array, most: int, seed: int) -> tuple[Indices, Array]:
     """So many rows for a scan of what stands beside a line, and a basis of the line there, `(rows, columns)`.
 
-    A line of many columns, which all explain, takes more rows.
+    Each column of the line explains one more of them, whatever the target.
     """
-    rows = spread(len(line), max(most, SETTINGS.scanned_per_column * line.shape[1]), seed)
+    rows = spread(len(line), most + line.shape[1], seed)
     return rows, np.asarray(np.linalg.qr(line[rows])[0])
 
 

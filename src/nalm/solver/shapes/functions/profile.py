@@ -15,7 +15,7 @@ from nalm.solver.formula.algebra import ONE, Applied, Formula, Input, WeightedSu
 from nalm.solver.formula.calculus import Array, Indices, evaluate
 from nalm.solver.formula.functions import Function
 from nalm.solver.settings import SETTINGS
-from nalm.solver.shapes.linear import least_squares, snap
+from nalm.solver.shapes.linear import least_squares, left_beside, snap
 from nalm.solver.shapes.shape import Groups
 
 
@@ -67,11 +67,11 @@ def _products_with_profile(problem: Problem, columns: Indices) -> Iterator[Formu
     if np.any(problem.y == 0) or np.any(problem.X <= 0) or problem.rows < problem.columns + SETTINGS.spare_rows:
         return
     sharpest = np.argsort(-problem.log_weights, kind="stable")  # all alike without noise
-    some = problem.of_rows(sharpest[: max(SETTINGS.scanned_rows, 4 * problem.columns)])
+    some = problem.of_rows(sharpest[: SETTINGS.scanned_rows + problem.columns + 1])
     base, target = logarithms(some)
     weights = some.log_weights[:, None]
-    basis = np.linalg.qr(base)[0]
-    rest = target - basis @ (basis.T @ target)
+    left_of = left_beside(base)
+    rest = left_of(target)
     height = float(np.linalg.norm(rest))
     if not height > SETTINGS.rounded * np.sqrt(some.rows):
         return
@@ -85,8 +85,7 @@ def _products_with_profile(problem: Problem, columns: Indices) -> Iterator[Formu
             with np.errstate(all="ignore"):
                 logs = profile.log(scale * values)
             fine = np.flatnonzero(np.isfinite(logs).all(axis=0))
-            left = logs[:, fine] * weights
-            left = left - basis @ (basis.T @ left)
+            left = left_of(logs[:, fine] * weights)
             fresh = np.linalg.norm(left, axis=0)
             for power in POWERS_IN_NOISE if problem.noisy and profile is not PROFILES[0] else (None,):
                 with np.errstate(all="ignore"):

@@ -20,22 +20,22 @@ def waves(problem: Problem, columns: Indices, chosen: Sequence[Function], multip
     """Formulas `c + sum(w_i * x_i) + a * f(k x_i + p)`: sine with a phase, exponential, tanh; if `multiplied`, also
     times one of the columns or its inverse."""
     lines = lines_of(problem)
+    factors: list[tuple[Formula, Array]] = [(ONE, np.ones(problem.rows))]
+    if multiplied:
+        factors += [(Input(int(j)), problem.X[:, j]) for j in columns]
+        apart = [int(j) for j in columns if np.all(problem.X[:, j] != 0)]
+        factors += [(product([(Input(j), -1)]), 1 / problem.X[:, j]) for j in apart]
     for i, line in every((int(c) for c in columns), lines):
-        yield _waves_of(problem, line, i, chosen, multiplied)
+        yield _waves_of(problem, line, i, chosen, factors)
 
 
 def _waves_of(
-    problem: Problem, line: Array, column: int, chosen: Sequence[Function], multiplied: bool
+    problem: Problem, line: Array, column: int, chosen: Sequence[Function], factors: list[tuple[Formula, Array]]
 ) -> Iterator[Formula]:
     x = problem.X[:, column]
     reach, distinct = float(np.ptp(x)), len(np.unique(x))
     if reach == 0 or distinct < SETTINGS.wave_points or problem.rows < problem.columns + SETTINGS.spare_rows:
         return
-    factors: list[tuple[Formula, Array]] = [(ONE, np.ones(problem.rows))]
-    if multiplied:
-        factors += [(Input(j), problem.X[:, j]) for j in range(problem.columns)]
-        apart = [j for j in range(problem.columns) if np.all(problem.X[:, j] != 0)]
-        factors += [(product([(Input(j), -1)]), 1 / problem.X[:, j]) for j in apart]
     most = min(np.pi * distinct / 2, SETTINGS.wave_scales)  # two points for each half wave
     sizes = np.geomspace(*SETTINGS.growth_scan)
     grids = {
