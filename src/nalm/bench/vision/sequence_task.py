@@ -27,12 +27,10 @@ class LoadedSequences:
     """Sequences, and for the test sequences of many lengths."""
 
     def __init__(self, task: DigitSequences, seed: int, device: str) -> None:
-        operation = OPERATIONS[task.name]
         source = load_digits(task.data)
         trained, validating = sequences.split(source.train)
         self.task = task
-        self.smallest = 1 if task.name == "mul" else 0
-        self.operation = operation
+        self.smallest = 1 if task.name == "mul" else 0  # a single zero would end every product
         self.train = trained.to(device)
         self.validating = validating.to(device)
         self.test = source.test.to(device)
