@@ -214,6 +214,20 @@ def test_above_learned_layers_a_grid_point_that_uses_every_input_is_tried(
     assert mode.rows.gliding.tolist() == [begun]
 
 
+@pytest.mark.parametrize(("free", "begun"), [([1.0, 0.2], True), ([1.0, -0.2], True), ([1.0, -0.8], False)])
+def test_a_grid_point_is_not_tried_against_the_direction_of_the_free_numbers(free: list[float], begun: bool) -> None:
+    """Layers below learn gains and powers anew, not signs: an encoder once stayed below a x b x c x d for good."""
+    (one,) = ruled(nalm.NRU(2, 1, seed=0))
+    mode = Between(one, Place(Position.BETWEEN, True, True, straight=False, line=None), Settings())
+    mode.free.numbers = torch.tensor([free], dtype=torch.float64)
+    left = Shares(*(torch.tensor([share]) for share in (0.6, 0.5, 0.6, 0.6)))
+    no, yes = torch.tensor([False]), torch.tensor([True])
+    said = LookedAt(one.read(), torch.tensor([[1.0, 1.0]]), left, left.given_up(left.goal), no, yes, no, no, no, no)
+    for _ in range(2):
+        mode._decide(said, torch.tensor(True), able=True)
+    assert mode.rows.gliding.tolist() == [begun]
+
+
 @pytest.mark.parametrize(("given_up", "doubted"), [(0.08, False), (0.15, True)])
 def test_a_grid_point_that_gives_up_a_tenth_is_doubted(given_up: float, doubted: bool) -> None:
     (one,) = ruled(nalm.NMU(2, 1, seed=0))

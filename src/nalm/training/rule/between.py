@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from nalm.training.rule.batch import Batch
-from nalm.training.rule.correlation import Shares
+from nalm.training.rule.correlation import aim
 from nalm.training.rule.evidence import Evidence, LookedAt
 from nalm.training.rule.feedback import Feedback
 from nalm.training.rule.graph import Place, Position
@@ -112,8 +112,10 @@ class Between:
         """
         s, rows = self.settings, self.rows
         # Beside a grid point that uses every input the numbers differ from it in gains (of a sum) or powers (of a
-        # product). Layers below can make up for those, so there it is the loss on the way that tells.
-        tried = (e.goal != 0).all(-1) & self.place.learned_below
+        # product). Layers below can make up for those, so there it is the loss on the way that tells. They can hardly
+        # turn an input around, so the free numbers must not point the other way in any.
+        opposed = e.goal * aim(self.free.numbers.clamp(*self.ruled.box), self.ruled.grid) < 0
+        tried = (e.goal != 0).all(-1) & self.place.learned_below & ~opposed.any(-1)
         too_much = torch.where(tried, s.worth_trying, s.doubts)
         doubted = rows.arrived & (~e.known | e.far | (e.given_up > too_much))
         streak = torch.where(doubted, rows.streak + 1, 0)
@@ -208,8 +210,6 @@ class Between:
         """Go on where it was saved."""
         for name, state in (("free", self.free), ("rows", self.rows), ("progress", self.progress)):
             state.loaded(saved[name], self.ruled.label)
-        if self.rows.sums is not None and self.rows.sums.shape[-2] != len(Shares._fields):
-            self.rows.sums = None  # of a version that asked other candidates
         self.looks.load(saved["looks"])
         self.settled, self._writes = bool(self.rows.owned.all()), bool(self.rows.owned.any())
         self._left = self._distance()

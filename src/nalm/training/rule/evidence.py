@@ -97,12 +97,10 @@ class Evidence:
     def _shares(self, view: View, feedback: Feedback, candidates: Sequence[Tensor], ok: Tensor) -> Shares:
         """A product is also asked on logarithms, where a power below or above it does not matter either."""
         form, free = self.ruled.form, self.free.numbers.clamp(*self.ruled.box)
-        h = feedback.curvature
-        weight = h / h.sum(-1, keepdim=True).clamp(min=1e-300)
         held, goal, full = candidates
         points = torch.stack([goal, full])
         values = torch.stack([feedback.y, form.smooth(free, feedback.x), *form.exact(points, feedback.x)]).unsqueeze(0)
-        target, weight = self.line.target(feedback).unsqueeze(0), weight.unsqueeze(0)
+        target, weight = self.line.target(feedback).unsqueeze(0), feedback.weight.unsqueeze(0)
         if not form.linear:
             linked = torch.stack([held, free, goal, full]) @ view.features
             values = torch.cat([values, linked.unsqueeze(0)])
@@ -139,8 +137,7 @@ class Evidence:
         x, target = feedback.x, feedback.implied.unsqueeze(-1)
         y = self.ruled.form.exact(goal, x).unsqueeze(-2)
         design = torch.cat([self.ruled.form.slopes(goal, x), y, torch.ones_like(y)], -2).nan_to_num(0.0, 0.0, 0.0)
-        h = feedback.curvature
-        weight = (h / h.sum(-1, keepdim=True).clamp(min=1e-300)).unsqueeze(-2)
+        weight = feedback.weight.unsqueeze(-2)
         right = (weight * design) @ target
         explained = right.mT @ solve((weight * design) @ design.mT, right, self.settings.damping)
         mean = weight @ target
@@ -155,10 +152,8 @@ class Evidence:
         """
         if self.ruled.form.linear or not bool(asked.any()) or not torch.equal(self.ruled.nearest(-goal), -goal):
             return torch.zeros_like(asked)
-        h = feedback.curvature
-        weight = h / h.sum(-1, keepdim=True).clamp(min=1e-300)
         both = self.ruled.form.exact(torch.stack([-goal, goal]), feedback.x)
-        shares = unexplained(moments(feedback.implied, both, weight))
+        shares = unexplained(moments(feedback.implied, both, feedback.weight))
         other, left = shares[0], shares[1]  # of the same batch
         streak = torch.where(asked & (other < left), self.rows.mirrored + 1, 0)
         self.rows.mirrored = streak

@@ -8,14 +8,17 @@ exponents, and new rows. A sum of sums takes one row.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
+from nalm.training.rule.graph import feeds
 from nalm.training.rule.joint import StackState
 from nalm.training.rule.regression import solve
 from nalm.training.rule.ruled import Ruled
+from nalm.training.rule.watch import Watched, same_memory
 
 DIVISOR = 0.5  # all coefficients of a row that divides, at the start
 
@@ -119,3 +122,16 @@ class Factors:
             above = self.above.search
             above.keep(ok, numbers=above.numbers * (-(exponents @ shift)).mT.exp())
         rows.keep(ok, numbers=rows.numbers * shift.exp())
+
+
+def find_pairs(members: Sequence[Member], watched: Sequence[Watched]) -> list[Factors]:
+    """All units whose inputs are exactly the outputs of a sum unit, lowest first; a unit is in one pair only."""
+    seen = {id(m): w for m, w in zip(members, watched, strict=True)}
+    sums = [m for m in members if m.ruled.form.linear]
+    found: list[Factors] = []
+    for upper in members:
+        below = [rows for rows in sums if rows is not upper and feeds(seen[id(rows)], seen[id(upper)], same_memory)]
+        above = [top for top in sums if top is not upper and feeds(seen[id(upper)], seen[id(top)], same_memory)]
+        if below:
+            found.append(Factors(below[0], upper, above[0] if above else None))
+    return found

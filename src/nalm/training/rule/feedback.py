@@ -37,6 +37,12 @@ class Feedback:
         return self.probe.square().sum(0)
 
     @cached_property
+    def weight(self) -> Tensor:
+        """How much each sample counts: its share of the curvature, `(*runs, out, samples)`."""
+        h = self.curvature
+        return h / h.sum(-1, keepdim=True).clamp(min=1e-300)
+
+    @cached_property
     def implied(self) -> Tensor:
         """The value each output should have had: a Newton step; the output itself where the loss does not see it."""
         h = self.curvature

@@ -75,5 +75,5 @@ class Looks:
 
     def load(self, saved: dict[str, int]) -> None:
         """Go on where it was saved."""
-        self.next, self.changed, self.last = int(saved["next"]), int(saved["changed"]), int(saved["last"])
-        self.made = int(saved.get("made", 0))  # states of versions before did not count them
+        self.next, self.changed = int(saved["next"]), int(saved["changed"])
+        self.last, self.made = int(saved["last"]), int(saved["made"])

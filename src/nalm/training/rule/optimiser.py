@@ -279,8 +279,8 @@ class LocalGaussNewton(torch.optim.Optimizer):
         self._begin()
         if rule["modes"] is not None:
             self._placing = loaded(rule, self.units, self.gates, self.model, self.settings)
-        self._losses = deque((loss.clone() for loss in rule.get("losses", [])), maxlen=RECENT)
-        self._pace = Pace([float(rate) for rate in rule.get("rates", [])])
+        self._losses = deque((loss.clone() for loss in rule["losses"]), maxlen=RECENT)
+        self._pace = Pace([float(rate) for rate in rule["rates"]])
         self.steps, self._refused.count = int(rule["steps"]), int(rule["refused"])
         # a copy, as torch goes on with the very tensors it is given
         self.base.load_state_dict(deepcopy({k: v for k, v in state_dict.items() if k != "rule"}))

@@ -106,7 +106,7 @@ def loaded(
     """What `Placing.saved` gave, for the same model."""
     by_name = {one.name: one for one in units}
     found = {by_name[name]: _place_loaded(place, model) for name, place in saved["places"].items()}
-    used = [by_name[name] for name in saved.get("used", saved["places"])]  # versions before saved places only
+    used = [by_name[name] for name in saved["used"]]
     placing = Placing(found, used, _gates_of_stacks(_candidates(gates, units), found), settings)
     for mode, state in zip(placing.modes, saved["modes"], strict=True):
         mode.load(state)
@@ -151,5 +151,5 @@ def _place_loaded(saved: Mapping[str, Any], model: nn.Module) -> Place:
     line = saved["line"]
     if line is not None:
         line = None if None in line else GainAndBias(*(model.get_parameter(name) for name in line))
-    mixed = saved.get("mixed", False)  # versions before did not ask
-    return Place(Position[saved["position"]], saved["below"], saved["above"], mixed, saved["straight"], line)
+    position, below, above = Position[saved["position"]], saved["below"], saved["above"]
+    return Place(position, below, above, saved["mixed"], saved["straight"], line)

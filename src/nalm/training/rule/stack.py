@@ -7,7 +7,7 @@ the base optimiser.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Self, final
@@ -18,22 +18,22 @@ from torch import Tensor
 from nalm.core.start import Fan, glorot_bound
 from nalm.core.uniforms import uniforms
 from nalm.training.rule.batch import Batch, Pass
-from nalm.training.rule.factors import Factors, Member
-from nalm.training.rule.feedback import gather
-from nalm.training.rule.graph import Position, feeds
-from nalm.training.rule.joint import Proposal, Situation, StackState, joint_share, propose
+from nalm.training.rule.factors import Factors, Member, find_pairs
+from nalm.training.rule.feedback import Feedback, gather
+from nalm.training.rule.graph import Position
+from nalm.training.rule.joint import Situation, StackState, joint_share, propose
 from nalm.training.rule.mode import Seen, Standing, share
 from nalm.training.rule.progress import ProgressState
 from nalm.training.rule.route import Route
 from nalm.training.rule.ruled import Ruled, holding
 from nalm.training.rule.settings import Settings
 from nalm.training.rule.state import State
-from nalm.training.rule.watch import Watched, same_memory
+from nalm.training.rule.watch import Watched
 
 ROUND = 4  # attempts of the same length
 ROUNDING = 8.0  # units of rounding; on narrow ranges a wrong grid point may be off by as little as forty
 RIGHT = 0.03  # share of the output's mean square that a grid point may leave to be held at all
-REDRAW_STREAM = 0x5EED00
+REDRAW_STREAM = 0x5EED00  # of random numbers: another one than those in which units begin
 FARTHEST = 1.5  # times the grid: a row with larger exponents dies out, or drowns the others
 SAME = 1.01  # a unit may compute its grid point with a guard against zero (NMRU), and so not quite as its form does
 CLEARLY = 0.9  # share of the held loss below which a point of the search is worth storing: not mere noise
@@ -130,7 +130,9 @@ class Stack:
         self.tries.keep(finite & batch.ok, unexplained=share_left(held, found))
         done = self._settle(batch, found, held, grid)
         self._store_free(found, held, whole)
-        self._move(gathered(watched, found), found, finite & ~done)
+        with torch.enable_grad():
+            feedback = gather(watched, found)
+        self._move(feedback, found, finite & ~done)
         for pair in self.pairs or []:
             pair.balance(self.settings.balance, finite)
         self._again(batch, found, held, finite)
@@ -202,11 +204,13 @@ class Stack:
                 store = store & rows.all(-1)
         self._writes.append((store, [m.search.numbers for m in self.members]))
 
-    def _move(self, proposals: Callable[..., list[Proposal]], found: Pass, ok: Tensor) -> None:
+    def _move(self, feedback: Sequence[Feedback | None], found: Pass, ok: Tensor) -> None:
+        """A joint step of all numbers that move, in runs that are `ok`."""
         loss, movers = found.loss.detach().double(), self.movers
+        told = {id(m): one for m, one in zip(self.members, feedback, strict=True)}
         unexplained = loss / (loss + found.size / 2).clamp(min=1e-300)
         situation = Situation(ok, found.samples, unexplained, self.steps, self.settings)
-        steps = proposals(self.members, movers, situation)
+        steps = [propose(m.ruled, m.search, one, situation) for m in movers if (one := told[id(m)]) is not None]
         size = (found.size / found.samples).sqrt()
         taken = joint_share(steps, size, self.settings.pace, self.settings.trust)
         finite = torch.stack([p.change.isfinite().all(-1).all(-1) for p in steps]).all(0)
@@ -279,7 +283,7 @@ class Stack:
             self.pairs = [Factors(rows, upper, above) for rows, upper, above in named if rows and upper]
         self.tries.loaded(saved["tries"], "the stack")
         self.progress.loaded(saved["progress"], "the stack")
-        self.steps, self.settled = int(saved["steps"]), bool(saved.get("settled", False))  # versions before saved none
+        self.steps, self.settled = int(saved["steps"]), bool(saved["settled"])
 
 
 def share_left(loss: Tensor, one: Pass) -> Tensor:
@@ -295,29 +299,3 @@ def is_rounding(held: Pass) -> Tensor:
 def rounding_loss(one: Pass) -> Tensor:
     """The loss of an output that is off by its rounding error `(*runs,)`."""
     return 0.5 * (ROUNDING * one.rounding) ** 2 * one.size
-
-
-def gathered(watched: Sequence[Watched], found: Pass) -> Callable[..., list[Proposal]]:
-    """Proposals for the steps of some members, from the feedback of a pass."""
-    with torch.enable_grad():
-        feedback = gather(watched, found)
-
-    def proposals(members: Sequence[Member], movers: Sequence[Member], situation: Situation) -> list[Proposal]:
-        known = {id(m): e for m, e in zip(members, feedback, strict=True)}
-        told = [(m, known[id(m)]) for m in movers]
-        return [propose(m.ruled, m.search, e, situation) for m, e in told if e is not None]
-
-    return proposals
-
-
-def find_pairs(members: Sequence[Member], watched: Sequence[Watched]) -> list[Factors]:
-    """All units whose inputs are exactly the outputs of a sum unit, lowest first; a unit is in one pair only."""
-    seen = {id(m): w for m, w in zip(members, watched, strict=True)}
-    sums = [m for m in members if m.ruled.form.linear]
-    found: list[Factors] = []
-    for upper in members:
-        below = [rows for rows in sums if rows is not upper and feeds(seen[id(rows)], seen[id(upper)], same_memory)]
-        above = [top for top in sums if top is not upper and feeds(seen[id(upper)], seen[id(top)], same_memory)]
-        if below:
-            found.append(Factors(below[0], upper, above[0] if above else None))
-    return found
