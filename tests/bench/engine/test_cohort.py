@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 import numpy as np
@@ -76,7 +77,14 @@ def test_it_is_evaluated_at_every_mark_and_at_the_end() -> None:
     assert [(h.step, h.advanced, h.solved) for h in heard] == [(0, 0, 0), (10, 10, 0), (20, 10, 0), (25, 5, 0)]
     assert backend.spans == [(0, 10), (10, 10), (20, 5)]
     assert records[0]["curve"]["step"].tolist() == [0, 10, 20, 25]
-    assert records[0]["seconds"] == records[1]["seconds"]
+
+
+def test_the_time_of_a_cohort_is_shared_by_its_runs() -> None:
+    began = time.monotonic()
+    seconds = [record["seconds"] for record in trained(Told(always(1.0), always(1.0)), Recipe(steps=25), count=4)]
+    spent = time.monotonic() - began
+    assert len(set(seconds)) == 1
+    assert 0 < sum(seconds) <= spent  # type: ignore[arg-type]
 
 
 def test_the_step_of_least_validation_error_is_kept_and_success_counts_from_the_first_crossing() -> None:
