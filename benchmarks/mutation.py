@@ -2,10 +2,10 @@
 
     python benchmarks/mutation.py src/nalm/core --tests tests/core tests/units --changes 24 --seed 1
 
-First all tests run once, and coverage records which lines each of them reaches. A change inside a function is then
-given to the tests that reach its line, the quickest first; one that no test reaches, because it takes effect when the
-module is imported, to those that reach its file and then to the others. A change that no test notices is harmless, or a test
-is missing. Prints a line per change and how many survived. Needs a system that can fork.
+First all tests run once, and coverage records which lines each of them reaches. A change is then given to the tests
+that reach its line, the quickest first; one that no test reaches, because it takes effect while the module is imported,
+to those that reach its file and then to the others. A change that no test notices is harmless, or a test is missing.
+Prints a line per change and how many survived. Needs a system that can fork.
 """
 
 from __future__ import annotations
