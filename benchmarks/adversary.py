@@ -467,12 +467,59 @@ def solution_in_time(rng: Rng, X: Array) -> Case:
     return _blurred(rng, X, law) if rng.random() < 0.5 else Case(X, law(X), law)
 
 
+def units_of_all_sizes(rng: Rng, X: Array) -> Case:
+    """Another family's table in units that make its columns and target tiny or huge: metres for atoms and for stars."""
+    of = (smooth, near_law, many_constants, special_function, real_numbers_in_noise, cancelling)
+    case = of[int(rng.integers(len(of)))](rng, X)
+    sizes, height = 10.0 ** rng.integers(-20, 21, X.shape[1]), 10.0 ** float(rng.integers(-20, 21))
+    truth = case.truth
+
+    def law(Z: Array) -> Array:
+        assert truth is not None
+        return np.asarray(height * truth(Z / sizes))
+
+    return Case(case.X * sizes, height * case.y, law, case.noisy)
+
+
+def near_root(rng: Rng, X: Array) -> Case:
+    """A root of a quadratic equation, or a share `1 / (1 + exp(u))`, alone or with a small term more."""
+    p, q, r = rng.uniform(0.2, 4, 3) if rng.random() < 0.5 else rng.integers(1, 5, 3).astype(float)
+    j, choice = int(rng.integers(X.shape[1])), int(rng.integers(4))
+    other, share = FUNCTIONS[int(rng.integers(len(FUNCTIONS)))], 10.0 ** rng.uniform(-6, -1) * (rng.random() < 0.7)
+
+    def law(Z: Array) -> Array:
+        a, b = Z[:, 0], Z[:, j]
+        kinds = (
+            lambda: (a + b + p - np.sqrt((a + b + p) ** 2 - 4 * q / (q + 1) * a * b)) / 2,
+            lambda: (-p * a + np.sqrt(p**2 * a**2 + 4 * q * b**2 + r)) / 2,
+            lambda: 1 / (1 + np.exp(p * a - q * b - r)),
+            lambda: 1 / (1 + np.exp(p - q * a * b)),
+        )
+        return np.asarray(kinds[choice]() + share * other(a))
+
+    return _blurred(rng, X, law) if rng.random() < 0.3 else Case(X, law(X), law)
+
+
+def implicit(rng: Rng, X: Array) -> Case:
+    """What solves an equation that has no elementary solution: Kepler's, Lambert's, and one of the fifth degree."""
+    p, j, choice = rng.uniform(0.1, 0.9), int(rng.integers(X.shape[1])), int(rng.integers(3))
+
+    def law(Z: Array) -> Array:
+        a, b = Z[:, 0], np.abs(Z[:, j])
+        y = np.abs(a) if choice == 1 else a.copy()
+        for _ in range(200):  # fixed points, which attract
+            y = (a + p * np.sin(y), np.log1p(np.abs(a) + b) - p * np.tanh(y), a - p * y**5 / (1 + b + y**4))[choice]
+        return np.asarray(y)
+
+    return _blurred(rng, X, law) if rng.random() < 0.3 else Case(X, law(X), law)
+
+
 FAMILIES: tuple[Callable[[Rng, Array], Case], ...] = (
     smooth, cancelling, special_function, near_law, real_numbers_in_noise, network, irrational_powers, many_constants,
     heteroscedastic_noise, additive_noise, few_levels, float16, correlated, gaussian_process, hidden_variable,
     outliers, input_noise, regimes, function_in_noise, nothing, replicated, printed, random_walk, heavy_tails,
     special_in_noise, near_law_in_noise, smooth_in_noise, near_curve, curve_in_noise, near_curve_in_noise,
-    table_of_marks, whole_numbers, solution_in_time,
+    table_of_marks, whole_numbers, solution_in_time, units_of_all_sizes, near_root, implicit,
 )  # fmt: skip
 RESERVED = FAMILIES[2::3]
 

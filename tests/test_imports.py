@@ -151,10 +151,10 @@ LADDERS = {
         "arithmetic claims errors functions tables",
     ],
     "nalm.solver.shapes": [
-        "derived linear marquardt power screen",
+        "derived linear marquardt null_vector power screen",
         "approximation combine flexible shape",
         "beam factored forms marks products sums trees",
-        "beside monomials polynomials power_laws",
+        "beside monomials polynomials power_laws quadratic",
         "composite functions",
         "catalogue",
     ],

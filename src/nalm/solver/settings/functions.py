@@ -47,9 +47,9 @@ class Functions:
     """Rows for each column of a line beside which many functions are compared at once."""
     profile_close: float = 0.05
     """One minus the correlation, above which a scale is not near; the scan's steps leave up to 0.02."""
-    profile_scan: tuple[float, float, int] = (0.2, 12.0, 24)
-    """Smallest and largest typical argument at which a function is tried, and how many: neighbours are 20 % apart.
-    At 0.2 exp is a line but for 2 %, at 12 it has grown 160,000-fold."""
+    profile_scan: tuple[float, float, int] = (0.1, 24.0, 31)
+    """Smallest and largest median argument at which a function is tried, and how many: neighbours are 20 % apart.
+    From 0 to twice 0.1 exp is a line but for 2 %; a diode at room temperature has 16 at 0.4 V."""
     profile_neighbour: float = 0.15
     """Share of a scale, to either side, within which it is refined: more than half a step of the scan."""
     profile_rounds: int = 60

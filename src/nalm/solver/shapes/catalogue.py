@@ -28,6 +28,7 @@ from nalm.solver.shapes.monomials import sum_of_products
 from nalm.solver.shapes.polynomials import polynomial, rational
 from nalm.solver.shapes.power_laws import power_laws_with_function, sum_of_power_laws
 from nalm.solver.shapes.products import product_of_powers
+from nalm.solver.shapes.quadratic import root_of_quadratic
 from nalm.solver.shapes.shape import EVERY, Cost, Effort, Groups, Scope, Shape
 from nalm.solver.shapes.sums import sum_of_inputs, sum_of_powers
 from nalm.solver.shapes.trees.search import tree
@@ -142,6 +143,10 @@ def _rationals(scope: Scope) -> Groups:
     return rational(scope.problem, scope.columns(scope.effort.function_columns))
 
 
+def _roots_of_quadratics(scope: Scope) -> Groups:
+    return root_of_quadratic(scope.problem, scope.columns(scope.effort.function_columns))
+
+
 def _enough_rows(problem: Problem) -> bool:
     """Would a search through functions not find something in any table?"""
     return problem.rows >= problem.columns + SETTINGS.spare_rows
@@ -236,6 +241,7 @@ SHAPES = (
     Shape("sum with functions", Cost.DEEP, _sum_with_functions, blurred_cost=Cost.DEEP),
     Shape("power laws with a function", Cost.DEEP, _power_laws_with_function, blurred_cost=Cost.DEEP),
     RATIONAL,
+    Shape("root of a quadratic equation", Cost.DEEP, _roots_of_quadratics),
     Shape("function of a formula", Cost.DEEP, _around, blurred_cost=Cost.DEEP),
     Shape("formula with a function", Cost.DEEP, _inside, blurred_cost=Cost.DEEP),
     Shape("monomial times a form", Cost.DEEP, _monomial_times_form, blurred_cost=Cost.SHALLOW),

@@ -52,7 +52,7 @@ def _on_grid(features: Sequence[Formula], A: Array, b: Array, fitted: Array, clo
         )
         if whole is None and step == 1.0:
             whole = snap(A, b)
-        if whole is not None and _plausible(A, b, whole, close):
+        if whole is not None and np.max(np.abs(whole)) <= SETTINGS.largest_weight and _plausible(A, b, whole, close):
             yield grid_sum(features, whole)
 
 
@@ -75,10 +75,8 @@ def grid_sum(features: Sequence[Formula], weights: Array) -> Formula:
 
 
 def _plausible(A: Array, b: Array, weights: Array, close: float) -> bool:
-    """Cheap filter before verification: nearly all of the target is explained and no weight is wild."""
-    if not np.all(np.isfinite(weights)) or (
-        np.max(np.abs(weights)) > SETTINGS.largest_weight and np.all(weights % 0.5 == 0)
-    ):
+    """Cheap filter before verification: nearly all of the target is explained."""
+    if not np.all(np.isfinite(weights)):
         return False
     height = np.max(np.abs(b)) or 1.0
     return float(np.linalg.norm((A @ weights - b) / height)) < close * float(np.linalg.norm(b / height))

@@ -17,6 +17,7 @@ from nalm.solver.formula.algebra import ONE, Formula, Input, Number, WeightedSum
 from nalm.solver.formula.calculus import Array
 from nalm.solver.settings import SETTINGS
 from nalm.solver.shapes.marquardt import balanced, minimise
+from nalm.solver.shapes.null_vector import in_ratios, null_vector
 from nalm.solver.shapes.power import IDENTITY, TargetPower
 from nalm.solver.shapes.shape import Groups
 
@@ -53,7 +54,7 @@ def _quotients(problem: Problem, affine: bool) -> Iterator[Formula]:
     singular, rows = np.linalg.svd(np.linalg.qr(design, mode="r"))[1:]
     if singular[-1] > problem.reach(SETTINGS.sums_close) * singular[-2]:
         return
-    above, below = (np.linalg.lstsq(triangle, part, rcond=None)[0] for part in np.split(rows[-1], 2))
+    above, below = (_unwhitened(triangle, part) for part in np.split(rows[-1], 2))
     for top, bottom, scale in _gauged([above, below], exponents=(1, -1)):
         yield from _assembled([top, bottom], (1, -1), scale, terms)
     if affine:
@@ -63,33 +64,17 @@ def _quotients(problem: Problem, affine: bool) -> Iterator[Formula]:
 def _with_fractions(
     table: Array, terms: list[Formula], y: Array, weight: Array, rough: list[Array]
 ) -> Iterator[Formula]:
-    """The quotient of the terms that matter, its null vector found again without the others, in simple ratios.
-
-    Any weight may be the unit of all others; the one that makes most of them fractions is taken.
-    """
+    """The quotient of the terms that matter, its null vector found again without the others, in simple ratios."""
     size = np.max(np.abs(table), axis=0)
     sides = [np.flatnonzero(np.abs(w) * size > SETTINGS.negligible_weight * np.max(np.abs(w) * size)) for w in rough]
     design = np.hstack([table[:, sides[0]], -y[:, None] * table[:, sides[1]]]) * weight[:, None]
-    length = np.linalg.norm(design, axis=0)
-    if not (len(length) and np.isfinite(length).all() and np.all(length > 0)):  # columns of zeros leave no weight
-        return
-    null = np.linalg.svd(np.linalg.qr(design / length, mode="r"))[2][-1] / length
-    readings = [_ratios(null / unit) for unit in null if unit]
-    best = min(readings, key=lambda ratios: sum(isinstance(ratio, float) for ratio in ratios), default=[])
-    if best and sum(isinstance(ratio, float) for ratio in best) <= SETTINGS.real_in_sums:
+    if best := in_ratios(null_vector(design)):
         cut = len(sides[0])
         above, below = (
             total((ratio, terms[int(i)]) for ratio, i in zip(ratios, side, strict=True))
             for ratios, side in zip((best[:cut], best[cut:]), sides, strict=True)
         )
         yield product([(above, 1), (below, -1)])
-
-
-def _ratios(weights: Array) -> list[Number]:
-    """Every weight as a simple fraction, or as it is if none is near."""
-    near = [Fraction(float(w)).limit_denominator(SETTINGS.largest_ratio) for w in weights]
-    reach = SETTINGS.ratio_reach
-    return [n if abs(float(n) - w) <= reach * abs(w) else float(w) for n, w in zip(near, weights, strict=True)]
 
 
 def _table(problem: Problem, affine: bool) -> tuple[Array, list[Formula]]:
@@ -104,6 +89,13 @@ def _whiten(table: Array) -> tuple[Array, Array]:
     basis, triangle = np.linalg.qr(table)
     root = np.sqrt(len(table))
     return basis * root, triangle / root
+
+
+def _unwhitened(triangle: Array, weights: Array) -> Array:
+    """Weights of the table's columns, `(d,)` or `(d, k)`, by those of the whitened ones, whatever the sizes."""
+    size = np.max(np.abs(triangle), axis=0)
+    size = np.where(size > 0, size, 1.0)
+    return np.asarray((np.linalg.lstsq(triangle / size, weights, rcond=None)[0].T / size).T)
 
 
 class _Whitened:
@@ -124,7 +116,7 @@ class _Whitened:
                 start = self._spectral_start(k, rng, start)
             factors, error = minimise(self.features, self.target, self.row_weights, start)
             if error < close:
-                weights: Array = np.asarray(np.linalg.lstsq(self.triangle, factors.T, rcond=None)[0].T, np.float64)
+                weights = _unwhitened(self.triangle, factors.T).T
                 weights[0] *= self.height
                 yield weights
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import combinations_with_replacement
 
 import numpy as np
 
 from nalm.solver.data.problem import Problem
 from nalm.solver.formula.algebra import Formula, Input, product
-from nalm.solver.formula.calculus import Indices
+from nalm.solver.formula.calculus import Array, Indices
 from nalm.solver.settings import SETTINGS
 from nalm.solver.shapes.derived import derived
 from nalm.solver.shapes.factored import quotient_of_sums
+from nalm.solver.shapes.linear import left_beside
+from nalm.solver.shapes.power import usable_powers
 from nalm.solver.shapes.shape import Groups
 from nalm.solver.shapes.sums import sum_of_inputs
 
@@ -26,25 +29,33 @@ SEPARATE_DEGREE = 4
 
 
 def polynomial(problem: Problem, columns: Indices) -> Groups:
-    """Formulas `sum(c * monomial)` with all monomials up to a degree."""
+    """Formulas `sum(c * monomial)` with all monomials up to a degree, of the target, its square or their inverses."""
     for chosen in _choices(columns, DEGREES):
         for degree in range(2, DEGREES[len(chosen)] + 1):
             monomials = list(_monomials(chosen, degree))
-            if problem.rows >= SETTINGS.rows_per_coefficient * (len(monomials) + 1):
-                found = derived(problem, monomials)
-                if found is not None and _explained(found.problem):
-                    for group in sum_of_inputs(found.problem):
-                        yield found.back(group)
+            if problem.rows < SETTINGS.rows_per_coefficient * (len(monomials) + 1):
+                continue
+            found = derived(problem, monomials)
+            if found is not None:
+                left_of = left_beside(_unit_columns(found.problem))
+                for target_power in usable_powers(problem):
+                    seen = replace(found.problem, y=target_power.target(problem.y))
+                    if _explained(seen, left_of):
+                        for group in sum_of_inputs(seen):
+                            yield (target_power.formula(formula, problem) for formula in found.back(group))
 
 
-def _explained(problem: Problem) -> bool:
-    """Does a sum of the columns and a constant leave next to nothing?"""
+def _unit_columns(problem: Problem) -> Array:
+    """The columns, each of size one, and a constant."""
     table = np.column_stack([problem.X, np.ones(problem.rows)])
-    table = table / np.maximum(np.max(np.abs(table), axis=0), 1e-300)
-    basis = np.linalg.qr(table)[0]
-    rest = problem.y - basis @ (basis.T @ problem.y)
-    close = problem.reach(SETTINGS.close)
-    return bool(np.linalg.norm(rest) <= close * np.linalg.norm(problem.y - problem.y.mean()))
+    return np.asarray(table / np.maximum(np.max(np.abs(table), axis=0), 1e-300))
+
+
+def _explained(problem: Problem, left_of: Callable[[Array], Array]) -> bool:
+    """Does a sum of the columns and a constant leave next to nothing?"""
+    height = float(np.max(np.abs(problem.y))) or 1.0
+    y = problem.y / height
+    return bool(np.linalg.norm(left_of(y)) <= problem.reach(SETTINGS.close) * np.linalg.norm(y - y.mean()))
 
 
 def rational(problem: Problem, columns: Indices) -> Groups:

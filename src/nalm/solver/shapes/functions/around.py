@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import partial
 from itertools import product as every
 
 import numpy as np
 
 from nalm.solver.data.problem import Problem
-from nalm.solver.formula.algebra import Applied, Formula, Input, exponential
+from nalm.solver.formula.algebra import ONE, Applied, Formula, Input, exponential, product, total
 from nalm.solver.formula.calculus import Array, Indices
 from nalm.solver.formula.functions import Function, inverse_of, slope_of, value_of
 from nalm.solver.settings import SETTINGS
@@ -23,20 +24,54 @@ Arithmetic = Callable[[Problem], Groups]
 
 def around(problem: Problem, columns: Indices, chosen: Sequence[Function], arithmetic: Arithmetic) -> Groups:
     """Formulas `f(u)` with an arithmetic u; for the exponential u may also hold logarithms, so that powers stand beside
-    it, and for an inverse function u may hold the sine or cosine of one of the columns."""
+    it, and for an inverse function u may hold the sine or cosine of one of the columns. With the exponential comes the
+    logistic function, `1 / (1 + exp(u))`: a chance or a share, whatever it depends on."""
     for function in chosen:
-        seen, target = problem, inverse_of(function, problem.y)
-        if problem.noisy:
-            seen, target = sharp(problem, target, slope_of(function, target))
-        on_main_branch = np.isfinite(target).all() and np.allclose(value_of(function, target), seen.y, rtol=1e-9)
-        if not on_main_branch or np.ptp(target) == 0:
-            continue
-        for below in _columns_below(seen, columns[: SETTINGS.turned_columns], function):
-            found = derived(seen, below, target)
-            if found is not None:
-                outside = exponential if function is Function.EXP else partial(Applied, function)
-                for group in arithmetic(found.problem):
-                    yield map(outside, found.back(group))
+        for outer in (_around(function), _LOGISTIC) if function is Function.EXP else (_around(function),):
+            seen, target = problem, outer.inverse(problem.y)
+            if problem.noisy:
+                seen, target = sharp(problem, target, outer.slope(target))
+            on_main_branch = np.isfinite(target).all() and np.allclose(outer.value(target), seen.y, rtol=1e-9)
+            if not on_main_branch or np.ptp(target) == 0:
+                continue
+            for below in _columns_below(seen, columns[: SETTINGS.turned_columns], function):
+                found = derived(seen, below, target)
+                if found is not None:
+                    for group in arithmetic(found.problem):
+                        yield map(outer.formula, found.back(group))
+
+
+@dataclass(frozen=True)
+class _Outer:
+    """What stands around a formula: its values and slopes, what undoes it, and how it is written."""
+
+    value: Callable[[Array], Array]
+    slope: Callable[[Array], Array]
+    inverse: Callable[[Array], Array]
+    formula: Callable[[Formula], Formula]
+
+
+def _around(function: Function) -> _Outer:
+    written = exponential if function is Function.EXP else partial(Applied, function)
+    return _Outer(partial(value_of, function), partial(slope_of, function), partial(inverse_of, function), written)
+
+
+def _share(u: Array) -> Array:
+    with np.errstate(all="ignore"):
+        return np.asarray(1 / (1 + np.exp(u)))
+
+
+def _odds(y: Array) -> Array:
+    with np.errstate(all="ignore"):
+        return np.asarray(np.log1p(-y) - np.log(y))
+
+
+_LOGISTIC = _Outer(
+    _share,
+    lambda u: -_share(u) * _share(-u),
+    _odds,
+    lambda u: product([(total([(Fraction(1), ONE), (Fraction(1), exponential(u))]), -1)]),
+)
 
 
 def sharp(problem: Problem, target: Array, slope: Array) -> tuple[Problem, Array]:

@@ -37,10 +37,21 @@ def _negative(u: Formula) -> Formula:
 
 PROFILES = (
     _Profile(lambda a: a, _exp),
-    _Profile(lambda a: np.log(np.abs(np.expm1(a))), lambda u: total([(Fraction(1), _exp(u)), (Fraction(-1), ONE)])),
-    _Profile(lambda a: np.log(np.exp(a) + 1), lambda u: total([(Fraction(1), _exp(u)), (Fraction(1), ONE)])),
     _Profile(
-        lambda a: np.log(2 * np.cosh(a)), lambda u: total([(Fraction(1), _exp(u)), (Fraction(1), _exp(_negative(u)))])
+        lambda a: np.maximum(a, 0) + np.log(-np.expm1(-np.abs(a))),  # exp(a) may be no number
+        lambda u: total([(Fraction(1), _exp(u)), (Fraction(-1), ONE)]),
+    ),
+    _Profile(
+        lambda a: np.maximum(-a, 0) + np.log(-np.expm1(-np.abs(a))),
+        lambda u: total([(Fraction(1), ONE), (Fraction(-1), _exp(_negative(u)))]),
+    ),
+    _Profile(
+        lambda a: np.maximum(a, 0) + np.log1p(np.exp(-np.abs(a))),
+        lambda u: total([(Fraction(1), _exp(u)), (Fraction(1), ONE)]),
+    ),
+    _Profile(
+        lambda a: np.abs(a) + np.log1p(np.exp(-2 * np.abs(a))),
+        lambda u: total([(Fraction(1), _exp(u)), (Fraction(1), _exp(_negative(u)))]),
     ),
     _Profile(lambda a: np.log(np.abs(np.tanh(a))), lambda u: Applied(Function.TANH, u)),
     _Profile(lambda a: np.log(np.abs(np.sin(a))), lambda u: Applied(Function.SIN, u)),
@@ -77,13 +88,14 @@ def _products_with_profile(problem: Problem, columns: Indices) -> Iterator[Formu
         return
     monomials = list(_grid_monomials([int(i) for i in columns]))
     values = np.stack([evaluate(m, some.X) for m in monomials], axis=1)
+    each_one = np.ones(len(monomials))
+    scanned = [scale * each_one for scale in EXACT_SCALES] + list(_scale_scan(values))
     found: list[_Near] = []
     for profile in PROFILES:
         near: list[_Near] = []
-        scales = (1.0,) if profile is PROFILES[0] else EXACT_SCALES + tuple(_scale_scan(values))
-        for scale in scales:
+        for scales in [each_one] if profile is PROFILES[0] else scanned:
             with np.errstate(all="ignore"):
-                logs = profile.log(scale * values)
+                logs = profile.log(scales * values)
             fine = np.flatnonzero(np.isfinite(logs).all(axis=0))
             left = left_of(logs[:, fine] * weights)
             fresh = np.linalg.norm(left, axis=0)
@@ -93,7 +105,8 @@ def _products_with_profile(problem: Problem, columns: Indices) -> Iterator[Formu
                 error[~(fresh > SETTINGS.fresh_logarithm * np.sqrt(some.rows))] = np.inf
                 for k in np.argsort(error, kind="stable")[: SETTINGS.profiles_kept]:
                     if error[k] < SETTINGS.profile_close:
-                        near.append(_Near(float(error[k]), profile, scale, monomials[int(fine[k])], power))
+                        chosen = int(fine[k])
+                        near.append(_Near(float(error[k]), profile, float(scales[chosen]), monomials[chosen], power))
         # Under noise every function comes near with some scale, so each has its turn.
         found += sorted(near, key=lambda n: n.error)[: SETTINGS.profiles_kept if problem.noisy else None]
     for close in sorted(found, key=lambda n: n.error)[: None if problem.noisy else 4 * SETTINGS.profiles_kept]:
@@ -127,10 +140,14 @@ def logarithms(problem: Problem) -> tuple[Array, Array]:
     return base * weights[:, None], np.log(np.abs(problem.y)) * weights
 
 
-def _scale_scan(values: Array) -> Iterator[float]:
-    """Scales at which a typical argument runs from small to a few."""
-    typical = float(np.median(np.max(np.abs(values), axis=0)))
-    yield from (float(s) / typical for s in np.geomspace(*SETTINGS.profile_scan))
+def _scale_scan(values: Array) -> Iterator[Array]:
+    """Scales of every monomial, `(monomials,)`, at which a typical argument runs from small to a few.
+
+    Each has its own: a wavelength times a temperature is a thousandth, its inverse a thousand.
+    """
+    with np.errstate(all="ignore"):
+        typical = np.median(np.abs(values), axis=0)
+        yield from (size / typical for size in np.geomspace(*SETTINGS.profile_scan))
 
 
 def _with_profile(problem: Problem, near: _Near) -> Iterator[Formula]:
@@ -215,13 +232,15 @@ def _left(design: Array, y: Array) -> float:
 
 
 def _grid_monomials(columns: list[int]) -> Iterator[Formula]:
-    """Products with exponents -1, 0, 1 of all columns, and their squares; one sign of each, as h knows k's sign."""
+    """Products with exponents -1, 0, 1 of all columns, their squares, and one column's square beside another."""
     for exponents in every((0, 1, -1), repeat=len(columns)):
         first = next((e for e in exponents if e), 0)
         if first:
             factors = [(Input(i), e) for i, e in zip(columns, exponents, strict=True) if e]
             yield product(factors)
             yield product([(f, 2 * e) for f, e in factors])
+    for (i, j), e, f in every(permutations(columns, 2), (2, -2), (1, -1)):
+        yield product([(Input(i), e), (Input(j), f)])
     for i, j in permutations(columns, 2):
         for power in (1, 2):
             gap = total([(Fraction(1), Input(i)), (Fraction(-1), Input(j))])

@@ -1,0 +1,89 @@
+"""A root of a quadratic equation, `A(x) + B(x) y + C(x) y**2 = 0`, found as a null vector: no root is ever guessed.
+
+What binds tightly, the distance to a moving point and the crossing of a line and a circle are such roots.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from itertools import combinations_with_replacement
+
+import numpy as np
+
+from nalm.solver.data.problem import Problem
+from nalm.solver.formula.algebra import ONE, Formula, Input, Number, WeightedSum, product, total
+from nalm.solver.formula.calculus import Array, Indices, evaluate
+from nalm.solver.settings import SETTINGS
+from nalm.solver.shapes.null_vector import in_ratios, null_vector
+from nalm.solver.shapes.shape import Groups
+
+HALF = Fraction(1, 2)
+
+
+def root_of_quadratic(problem: Problem, columns: Indices) -> Groups:
+    """Formulas `(-B ± sqrt(B**2 - 4 A C)) / (2 C)` with sums of inputs B and C, and a quadratic A in the inputs."""
+    yield _roots(problem, [int(i) for i in columns])
+
+
+def _roots(problem: Problem, columns: list[int]) -> Iterator[Formula]:
+    while columns and problem.rows < SETTINGS.rows_per_coefficient * sum(map(len, _terms(columns))):
+        columns = columns[:-1]
+    sides = _terms(columns)
+    height = float(np.max(np.abs(problem.y)))
+    if not columns or not height > 0:
+        return
+    powers = [np.ones(problem.rows), problem.y / height, (problem.y / height) ** 2]
+    table = np.hstack([_values(terms, problem.X) * power[:, None] for terms, power in zip(sides, powers, strict=True)])
+    if not np.isfinite(table).all() or not _has_one_null_vector(problem, table):
+        return
+    kept = np.arange(table.shape[1])
+    for _ in range(2):  # without the terms that do not matter, the others are known better, and more of these show
+        share = np.abs(null_vector(table[:, kept])) * np.max(np.abs(table[:, kept]), axis=0, initial=0.0)
+        kept = kept[share > SETTINGS.negligible_weight * np.max(share)] if len(share) == len(kept) else kept[:0]
+    place = np.repeat([0, 1, 2], [len(terms) for terms in sides])[kept]
+    numbers = in_ratios(null_vector(table[:, kept]) / height ** place.astype(float))
+    if not numbers or 2 not in place:
+        return
+    every = [term for terms in sides for term in terms]
+    weighted = [(number, every[int(k)]) for number, k in zip(numbers, kept, strict=True)]
+    A, B, C = (total(pair for pair, p in zip(weighted, place, strict=True) if p == side) for side in range(3))
+    yield from _root(problem, A, B, C)
+
+
+def _terms(columns: list[int]) -> tuple[list[Formula], list[Formula], list[Formula]]:
+    """What A, B and C may hold."""
+    line: list[Formula] = [ONE, *(Input(i) for i in columns)]
+    squares = [product([(Input(i), 1), (Input(j), 1)]) for i, j in combinations_with_replacement(columns, 2)]
+    return [*line, *squares], line, line
+
+
+def _values(terms: list[Formula], X: Array) -> Array:
+    return np.stack([evaluate(term, X) for term in terms], axis=1)
+
+
+def _has_one_null_vector(problem: Problem, table: Array) -> bool:
+    """Is one combination of the columns nothing, and no second one?"""
+    length = np.max(np.abs(table), axis=0)
+    sizes = np.linalg.svd(np.linalg.qr(table / np.where(length > 0, length, 1.0), mode="r"), compute_uv=False)
+    return bool(sizes[-1] <= problem.reach(SETTINGS.sums_close) * sizes[-2])
+
+
+def _root(problem: Problem, A: Formula, B: Formula, C: Formula) -> Iterator[Formula]:
+    """The root that the target is, of the two."""
+    half = total([(HALF, B)])
+    is_even = all(isinstance(n, Fraction) and n.denominator == 1 for n in _coefficients(half))  # no new fractions
+    share = HALF if not is_even else Fraction(1)  # of the root: sqrt(B**2 - 4 A C) / 2, or sqrt((B/2)**2 - A C)
+    inner = total([(Fraction(1), product([(half if is_even else B, 2)])), (-(1 / share**2), product([(A, 1), (C, 1)]))])
+    found = []
+    for sign in (1, -1):
+        above = total([(Fraction(-1), half), (sign * share, product([(inner, HALF)]))])
+        formula = product([(above, 1), (C, -1)])
+        errors = np.abs(evaluate(formula, problem.X) - problem.y)
+        if np.isfinite(errors).all():
+            found.append((float(np.max(errors)), formula))
+    yield from (formula for _, formula in sorted(found, key=lambda pair: pair[0])[:1])
+
+
+def _coefficients(formula: Formula) -> list[Number]:
+    return [number for number, _ in formula.terms] if isinstance(formula, WeightedSum) else [Fraction(1)]
