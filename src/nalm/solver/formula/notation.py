@@ -39,14 +39,30 @@ def to_sympy(
 
 
 def neat(expression: Any) -> Any:
-    """The shorter of an exact rational expression and its factored form; roots of squares become sizes."""
+    """The shorter of an exact rational expression and its factored form; roots of squares become sizes, and
+    exponentials of logarithms powers."""
     import sympy
 
+    expression = expression.replace(sympy.exp, _power)
     expression = expression.replace(lambda part: part.is_Pow and part.exp == sympy.Rational(1, 2), _root)
     rational = expression.is_rational_function() and not expression.has(sympy.Float)
     if not rational or expression.count_ops() > 40:
         return expression
     return min(expression, sympy.factor(sympy.together(expression)), key=sympy.count_ops)
+
+
+def _power(argument: Any) -> Any:
+    """The exponential of a sum, each logarithm in it times something as a power: `(1 + r)**t`."""
+    import sympy
+
+    left, powers = [], []
+    for term in sympy.Add.make_args(argument):
+        logarithms = [factor for factor in sympy.Mul.make_args(term) if isinstance(factor, sympy.log)]
+        if len(logarithms) == 1:
+            powers.append(logarithms[0].args[0] ** (term / logarithms[0]))
+        else:
+            left.append(term)
+    return sympy.Mul(sympy.exp(sympy.Add(*left)), *powers)
 
 
 def _root(root: Any) -> Any:

@@ -11,6 +11,7 @@ from itertools import chain, islice
 
 from nalm.solver.data.problem import Problem
 from nalm.solver.formula.algebra import Formula
+from nalm.solver.formula.functions import Function
 from nalm.solver.settings import SETTINGS
 from nalm.solver.shapes.composite import product_with_factors, sum_with_trees
 from nalm.solver.shapes.factored import product_of_sums, quotient_of_sums
@@ -156,7 +157,13 @@ def _around(scope: Scope) -> Groups:
     if not _enough_rows(scope.problem):
         return iter(())
     columns = scope.columns(scope.effort.function_columns)
-    return around(scope.problem, columns, scope.effort.functions, _first_of((*THROUGH_FUNCTIONS, *BELOW_FUNCTIONS)))
+    below = _first_of((*THROUGH_FUNCTIONS, *BELOW_FUNCTIONS))
+    return around(scope.problem, columns, scope.effort.functions, below, _growth)
+
+
+def _growth(problem: Problem) -> Groups:
+    """An exponent with the logarithm of 1 + k x times another column: `(1 + k x) ** t`, as interest grows."""
+    return waves(problem, Scope(problem, DERIVED).columns(DERIVED.function_columns), (Function.LOG,))
 
 
 def _inside(scope: Scope) -> Groups:

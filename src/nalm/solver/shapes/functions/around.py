@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
+from itertools import chain
 from itertools import product as every
 
 import numpy as np
@@ -22,10 +23,13 @@ Arithmetic = Callable[[Problem], Groups]
 """The arithmetic shapes that a derived problem is searched with."""
 
 
-def around(problem: Problem, columns: Indices, chosen: Sequence[Function], arithmetic: Arithmetic) -> Groups:
+def around(
+    problem: Problem, columns: Indices, chosen: Sequence[Function], arithmetic: Arithmetic, in_exponent: Arithmetic
+) -> Groups:
     """Formulas `f(u)` with an arithmetic u; for the exponential u may also hold logarithms, so that powers stand beside
     it, and for an inverse function u may hold the sine or cosine of one of the columns. With the exponential comes the
-    logistic function, `1 / (1 + exp(u))`: a chance or a share, whatever it depends on."""
+    logistic function, `1 / (1 + exp(u))`: a chance or a share, whatever it depends on. An exponent may
+    have shapes of its own, `in_exponent`."""
     for function in chosen:
         for outer in (_around(function), _LOGISTIC) if function is Function.EXP else (_around(function),):
             seen, target = problem, outer.inverse(problem.y)
@@ -37,7 +41,8 @@ def around(problem: Problem, columns: Indices, chosen: Sequence[Function], arith
             for below in _columns_below(seen, columns[: SETTINGS.turned_columns], function):
                 found = derived(seen, below, target)
                 if found is not None:
-                    for group in arithmetic(found.problem):
+                    searches = (arithmetic, in_exponent) if outer.formula is exponential else (arithmetic,)
+                    for group in chain.from_iterable(search(found.problem) for search in searches):
                         yield map(outer.formula, found.back(group))
 
 

@@ -1,4 +1,4 @@
-"""A line and one wave of unknown scale and phase, `a * x_j * sin(w x + p)`: one scan over w."""
+"""A line and one wave of unknown scale and phase, `a * x_j * sin(w x + p)`, or another curve: one scan over w."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from itertools import product as every
 import numpy as np
 
 from nalm.solver.data.problem import Problem
-from nalm.solver.formula.algebra import ONE, Applied, Formula, Input, WeightedSum, product, total
+from nalm.solver.formula.algebra import ONE, Applied, Formula, Input, product, total
 from nalm.solver.formula.calculus import Array, Indices, evaluate
 from nalm.solver.formula.functions import Function
 from nalm.solver.settings import SETTINGS
@@ -17,8 +17,8 @@ from nalm.solver.shapes.shape import Groups
 
 
 def waves(problem: Problem, columns: Indices, chosen: Sequence[Function], multiplied: bool = True) -> Groups:
-    """Formulas `c + sum(w_i * x_i) + a * f(k x_i + p)`: sine with a phase, exponential, tanh; if `multiplied`, also
-    times one of the columns or its inverse."""
+    """Formulas `c + sum(w_i * x_i) + a * f(k x_i + p)`: sine with a phase, exponential, tanh, logarithm of 1 + k x; if
+    `multiplied`, also times one of the columns or its inverse."""
     lines = lines_of(problem)
     factors: list[tuple[Formula, Array]] = [(ONE, np.ones(problem.rows))]
     if multiplied:
@@ -42,8 +42,9 @@ def _waves_of(
         Function.SIN: np.arange(0.5, most, 0.5) / reach,
         Function.EXP: np.concatenate([-sizes[::-1], sizes]) / reach,
         Function.TANH: sizes / reach,
+        Function.LOG: sizes / reach if np.min(x) >= 0 else sizes[:0],
     }
-    for function in (f for f in grids if f in chosen):
+    for function in (f for f in grids if f in chosen and len(grids[f])):
         rough, fine = (
             _Scan(problem, line, x, function, rows) for rows in (SETTINGS.scanned_rows, SETTINGS.telling_rows)
         )
@@ -89,6 +90,8 @@ class _Scan:
             return [np.exp(argument - np.max(argument, axis=0))]
         if self.function is Function.TANH:
             return [np.tanh(argument)]
+        if self.function is Function.LOG:
+            return [np.log1p(argument)]
         return [np.sin(argument), np.cos(argument)]
 
     def _left(self, factor: Array, columns: list[Array]) -> Array:
@@ -135,7 +138,8 @@ def turned(
 def _other(
     problem: Problem, line: Array, factor: Formula, values: Array, column: int, scale: float, function: Function
 ) -> Iterator[Formula]:
-    wave = Applied(function, WeightedSum(((scale, Input(column)),)))
+    argument: list[tuple[float, Formula]] = [(scale, Input(column))]
+    wave = Applied(function, total([(1.0, ONE), *argument] if function is Function.LOG else argument))
     with np.errstate(all="ignore"):
         found = fitted_beside(line, [values * evaluate(wave, problem.X)], problem.y)
     if found:
