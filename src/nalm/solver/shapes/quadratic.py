@@ -27,39 +27,43 @@ def root_of_quadratic(problem: Problem, columns: Indices) -> Groups:
 
 
 def _roots(problem: Problem, columns: list[int]) -> Iterator[Formula]:
-    while columns and problem.rows < SETTINGS.rows_per_coefficient * sum(map(len, _terms(columns))):
+    while columns and problem.rows < SETTINGS.rows_per_coefficient * len(_terms(columns)[0]):
         columns = columns[:-1]
-    sides = _terms(columns)
     height = float(np.max(np.abs(problem.y)))
     if not columns or not height > 0:
         return
-    powers = [np.ones(problem.rows), problem.y / height, (problem.y / height) ** 2]
-    table = np.hstack([_values(terms, problem.X) * power[:, None] for terms, power in zip(sides, powers, strict=True)])
+    terms, powers = _terms(columns)
+    values = np.stack([evaluate(term, problem.X) for term in terms], axis=1)
+    table = values * (problem.y[:, None] / height) ** powers  # (rows, terms)
     if not np.isfinite(table).all() or not _has_one_null_vector(problem, table):
         return
-    kept = np.arange(table.shape[1])
-    for _ in range(2):  # without the terms that do not matter, the others are known better, and more of these show
-        share = np.abs(null_vector(table[:, kept])) * np.max(np.abs(table[:, kept]), axis=0, initial=0.0)
-        kept = kept[share > SETTINGS.negligible_weight * np.max(share)] if len(share) == len(kept) else kept[:0]
-    place = np.repeat([0, 1, 2], [len(terms) for terms in sides])[kept]
-    numbers = in_ratios(null_vector(table[:, kept]) / height ** place.astype(float))
-    if not numbers or 2 not in place:
+    kept = _that_matter(table)
+    numbers = in_ratios(null_vector(table[:, kept]) / height ** powers[kept])
+    if not numbers or 2 not in powers[kept]:
         return
-    every = [term for terms in sides for term in terms]
-    weighted = [(number, every[int(k)]) for number, k in zip(numbers, kept, strict=True)]
-    A, B, C = (total(pair for pair, p in zip(weighted, place, strict=True) if p == side) for side in range(3))
+    weighted = [(number, terms[int(k)]) for number, k in zip(numbers, kept, strict=True)]
+    A, B, C = (total(pair for pair, p in zip(weighted, powers[kept], strict=True) if p == power) for power in range(3))
     yield from _root(problem, A, B, C)
 
 
-def _terms(columns: list[int]) -> tuple[list[Formula], list[Formula], list[Formula]]:
-    """What A, B and C may hold."""
+def _terms(columns: list[int]) -> tuple[list[Formula], Array]:
+    """What A, B and C may hold, one after another, and which power of y each term stands beside."""
     line: list[Formula] = [ONE, *(Input(i) for i in columns)]
     squares = [product([(Input(i), 1), (Input(j), 1)]) for i, j in combinations_with_replacement(columns, 2)]
-    return [*line, *squares], line, line
+    powers = np.repeat([0.0, 1.0, 2.0], [len(line) + len(squares), len(line), len(line)])
+    return [*line, *squares, *line, *line], powers
 
 
-def _values(terms: list[Formula], X: Array) -> Array:
-    return np.stack([evaluate(term, X) for term in terms], axis=1)
+def _that_matter(table: Array) -> Indices:
+    """The columns with a share in the null vector; without the others they are known better, so it is asked twice."""
+    kept = np.arange(table.shape[1])
+    for _ in range(2):
+        null = null_vector(table[:, kept])
+        if not len(null):
+            return kept[:0]
+        share = np.abs(null) * np.max(np.abs(table[:, kept]), axis=0)
+        kept = kept[share > SETTINGS.negligible_weight * np.max(share)]
+    return kept
 
 
 def _has_one_null_vector(problem: Problem, table: Array) -> bool:
