@@ -1,4 +1,8 @@
-"""Units between learned layers, four runs as one cohort: gain and bias or MLP above, encoder below, classes."""
+"""Units between learned layers, eight runs as one cohort: gain and bias or MLP above, encoder below, classes.
+
+`python benchmarks/rule.py networks` measures and keeps all; `python benchmarks/rule_networks.py FIRST LAST WORD` prints
+what the rule reaches on other seeds, in networks whose kind contains a word.
+"""
 
 from __future__ import annotations
 

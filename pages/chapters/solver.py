@@ -12,7 +12,10 @@ from pages.committed import RESULTS
 from pages.markdown import markdown_table, picture
 
 Row = dict[str, str]
-LISTS = ("Feynman", "Feynman bonus", "Strogatz", "classic", "laboratory curves", "NIST models", "SI units", "SI units, unseen")
+LISTS = (
+    "Feynman", "Feynman bonus", "Strogatz", "classic", "laboratory curves", "NIST models", "SI units",
+    "SI units, unseen",
+)  # fmt: skip
 PUBLISHED = {  # success of NMU / sNMU on the two-layer task, Mistry 2023 (20 seeds, 5 and 2 million steps)
     "U[-2,-1) mul": "NMU 1",
     "U[-1.2,-1.1) mul": "NMU 0, sNMU 0",
