@@ -159,7 +159,7 @@ LADDERS = {
         "catalogue",
     ],
     "nalm.solver.shapes.functions": [
-        "around features line profile",
+        "around changing features line profile",
         "inside product sum wave",
         "curves of_curve",
     ],

@@ -78,6 +78,8 @@ ROOTS: dict[str, tuple[int, tuple[float, float], Truth, str | None]] = {
     ),
     "logistic": (3, (-2, 2), lambda a, b, c: 1 / (1 + np.exp(-0.3 - 1.2 * a + 0.7 * b - 0.4 * c)), None),
     "Hill of any order": (2, (0.5, 3), lambda x, n: x**n / (1 + x**n), "1/(1 + x0**(-x1))"),
+    "cooling": (3, (1, 4), lambda a, b, t: a + (b - a) * np.exp(-0.83 * t), "x0 - x0*exp(-0.83*x2) + x1*exp(-0.83*x2)"),
+    "a real power in two terms": (3, (1, 5), lambda a, b, c: 3 * a + b * c**0.37 - a * c**0.37, None),
     "interest": (3, (1, 10), lambda p, r, t: p * (1 + r / 100) ** t, "x0*(0.01*x1 + 1)**x2"),
 }
 

@@ -65,6 +65,9 @@ class Functions:
     """Radians over the range of an input up to which frequencies are scanned, in steps of one half."""
     wave_close: float = 0.3
     """Share of the target left at the best scanned scale, above which no wave is there."""
+    changing_close: float = 0.05
+    """The same for a line that changes along a curve: at the nearest step of the scan `a + (2 b - a) exp(k t)` leaves
+    0.02 or less, for 50 exponents from 0.1 to 20 over the range of t."""
     wave_phase: float = 1e-3
     """Radians from a quarter turn, within which a phase is taken for one."""
     curved_columns: int = 3

@@ -17,6 +17,7 @@ from nalm.solver.shapes.composite import product_with_factors, sum_with_trees
 from nalm.solver.shapes.factored import product_of_sums, quotient_of_sums
 from nalm.solver.shapes.forms import monomial_times_form
 from nalm.solver.shapes.functions.around import around
+from nalm.solver.shapes.functions.changing import changing_line
 from nalm.solver.shapes.functions.curves import curves
 from nalm.solver.shapes.functions.inside import inside
 from nalm.solver.shapes.functions.of_curve import of_curve
@@ -193,6 +194,10 @@ def _curves(scope: Scope) -> Groups:
     return curves(scope.problem, scope.columns(scope.effort.function_columns), scope.effort.functions)
 
 
+def _changing_line(scope: Scope) -> Groups:
+    return changing_line(scope.problem, scope.columns(scope.effort.function_columns), scope.effort.functions)
+
+
 def _of_curve(scope: Scope) -> Groups:
     return of_curve(scope.problem, scope.columns(scope.effort.function_columns), scope.effort.functions)
 
@@ -245,6 +250,7 @@ SHAPES = (
     WAVES,
     Shape("curve", Cost.DEEP, _curves, blurred_cost=Cost.DEEP),
     Shape("function of a curve", Cost.DEEP, _of_curve, blurred_cost=Cost.DEEP),
+    Shape("line that changes along a curve", Cost.DEEP, _changing_line),
     Shape("sum with functions", Cost.DEEP, _sum_with_functions, blurred_cost=Cost.DEEP),
     Shape("power laws with a function", Cost.DEEP, _power_laws_with_function, blurred_cost=Cost.DEEP),
     RATIONAL,
