@@ -85,6 +85,7 @@ def test_landscapes_stand_in_rows_of_three(count: int, panels: tuple[int, int]) 
     *axes, bar = drawings.draw_landscapes(list(LANDSCAPES.values())[:count], count=3).axes
     assert [panel.get_title() for panel in axes] == [chosen.title for chosen in list(LANDSCAPES.values())[:count]]
     assert axes[0].get_gridspec().get_geometry() == panels
+    assert axes[0].get_figure().get_figheight() == pytest.approx(2.4 * panels[0]), "rows do not become flatter"
     assert bar.get_ylim() == pytest.approx((0.1, 500))
 
 
