@@ -8,7 +8,7 @@ import pytest
 
 from nalm.bench.results.stats import Interval, wilson
 from nalm.bench.results.summary import CellSummary, summarise
-from nalm.bench.show.tables import PANELS, markdown_tables, rich_tables
+from nalm.bench.show.tables import PANELS, footnotes, markdown_tables, rich_tables
 from nalm.bench.studies import find_study, studies
 from nalm.bench.study import Published, Study
 from nalm.cli.screen import Screen
@@ -88,3 +88,10 @@ def test_titles_promise_published_numbers_only_where_there_are_any() -> None:
     study = find_study("single-module/mul")
     assert "(published)" in shown(study, 80)
     assert "(published)" not in shown(replace(study, published={}), 80)
+
+
+def test_footnotes_name_each_source_of_published_numbers_once_if_there_is_one() -> None:
+    study = replace(find_study("single-module/mul"), reproduces="", notes=("a note",))
+    told = entries(study)
+    assert footnotes(study, told) == ["Published: a paper. ≠ marks intervals that do not overlap.", "a note"]
+    assert footnotes(study, [replace(entry, published=None) for entry in told]) == ["a note"]
