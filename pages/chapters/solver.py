@@ -100,7 +100,7 @@ def peers() -> str:
 def adversary() -> str:
     """Every family of adversarial targets that was run."""
     cells = _grouped(_rows("adversary"), "effort", "family")
-    names = ("runs", "right", "wrong", "hidden", "ambiguous", "none", "timeout")
+    names = ("runs", "right", "wrong", "close", "hidden", "ambiguous", "none", "timeout")
     lines = [
         [family, effort, *(str(sum(int(row[name]) for row in group)) for name in names)]
         for (effort, family), group in cells.items()

@@ -366,3 +366,16 @@ def test_two_numbers_that_stand_for_one_are_not_both_fitted() -> None:
     scaled = WeightedSum(((1.0001, total([(Fraction(1), A), (0.9999, ONE)])),))
     shorter = [f for f in with_exact_constants(scaled, np.array([5e-5, 1e-4]), blurred=True) if real_constants(f)]
     assert total([(Fraction(1), A), (0.9999, ONE)]) in shorter
+
+
+def test_rows_that_repeat_with_equal_targets_leave_no_noise_to_explain_errors() -> None:
+    """Eighteen rows of a line and a fast wave, each given eight times: an adversary's table was claimed as `x0`."""
+    x = np.random.default_rng(0).uniform(10, 20, 18)
+    y = x + 0.01 * np.sin(x**2)
+    once = solve(x[:, None], y)
+    again = solve(np.repeat(x, 8)[:, None], np.repeat(y, 8))
+    assert once.status is Status.EXACT  # eighteen errors without any order: nobody could tell them from noise
+    assert again.status is Status.AMBIGUOUS
+    assert "rows that repeat have equal targets" in again.evidence.notes[1]
+    noisy = np.repeat(y, 8) + 1e-3 * np.random.default_rng(1).normal(size=144)
+    assert "rows that repeat" not in " ".join(solve(np.repeat(x, 8)[:, None], noisy).evidence.notes)

@@ -18,7 +18,8 @@ from nalm.solver.settings import SETTINGS
 class GatheredRows:
     """The rows a search sees, each once, how much each counts, all rows that count, and what there is to say.
 
-    `positions` are those of the rows of `every` in the table that was given.
+    `positions` are those of the rows of `every` in the table that was given. `repeats_agree` says that several rows
+    repeat, and none of them with another target: they were copied, or there is no noise.
     """
 
     problem: Problem
@@ -26,6 +27,7 @@ class GatheredRows:
     every: Problem
     positions: Indices
     notes: tuple[str, ...] = ()
+    repeats_agree: bool = False
 
 
 def gathered(table: Problem, weights: Any = None) -> GatheredRows:
@@ -43,6 +45,8 @@ def gathered(table: Problem, weights: Any = None) -> GatheredRows:
     if table.rows > SETTINGS.sampled_rows:
         table, given = _some(table, given, SETTINGS.sampled_rows)
     distinct, counted = _distinct(table, given)
+    repeats = table.rows - distinct.rows
+    agree = repeats >= SETTINGS.telling_repeats and len(np.unique(distinct.X, axis=0)) == distinct.rows
     if weights is None and distinct.rows == table.rows:
         distinct, counted = table, given  # in the order in which they came
     elif distinct.rows < table.rows:
@@ -50,7 +54,7 @@ def gathered(table: Problem, weights: Any = None) -> GatheredRows:
     if distinct.rows > SETTINGS.search_rows:
         notes.append(f"a sample of {SETTINGS.search_rows} rows was searched; a law must hold at all rows")
         distinct, counted = _some(distinct, counted, SETTINGS.search_rows)
-    return GatheredRows(distinct, counted, every, positions, tuple(notes))
+    return GatheredRows(distinct, counted, every, positions, tuple(notes), agree)
 
 
 def checked_weights(weights: Any, rows: int) -> Array:

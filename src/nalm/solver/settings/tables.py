@@ -24,6 +24,9 @@ class Tables:
     """Distinct rows that a search sees; more decide nothing that these do not, and cost time. All rows judge."""
     sampled_rows: int = 20_000
     """Rows of which repeats are counted, before a sample is taken: sorting a million takes seconds."""
+    telling_repeats: int = 3
+    """Rows that repeat, each with the target it had before, from which on this is no chance but a sign that there is no
+    noise: two may be a slip."""
     chunk_rows: int = 50_000
     """Rows judged at a time, 40 MB for a hundred columns."""
     most_outliers: float = 0.05

@@ -26,6 +26,9 @@ def everywhere(finding: Finding, rows: GatheredRows, columns: Sequence[int]) -> 
     verdict, searched = finding.verdict, finding.problem
     if not verdict.found or rows.every.rows <= searched.rows:
         return finding
+    if rows.repeats_agree and searched.noisy and not rows.problem.noisy:
+        copied = "rows that repeat have equal targets, so they were copied, or there is no noise to explain the errors"
+        return replace(finding, verdict=verdict.doubted(copied))
     against = contradictions(searched, verdict.candidate.formula, rows, columns)
     if against.fits:
         return finding
