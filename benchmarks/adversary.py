@@ -10,8 +10,8 @@ formula equals the true law: to 1e-4 without noise; for fitted coefficients also
 deviations that the solver itself states. Under noise a claim is `hidden` if it differs from the law by less than two
 standard deviations of the noise over all rows together: `x + 1` for `x + J0(x / 50)`. From two to four it is `close`:
 one who knew both formulas could mostly tell them apart by these rows; one who does not, and who wants to claim most
-laws that are there, cannot. Every other claim is wrong.
-Columns of 0, 1 and -1 are marks and stay so beyond the data, as do constants; whole numbers stay whole. Nothing need be claimed.
+laws that are there, cannot. Every other claim is wrong. Columns of 0, 1 and -1 are marks and stay so beyond the data,
+as do constants; whole numbers stay whole. Nothing need be claimed.
 
 The families in `RESERVED` (every third) were not looked at while the solver's verdicts were tuned.
 """
