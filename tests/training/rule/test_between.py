@@ -214,10 +214,20 @@ def test_above_learned_layers_a_grid_point_that_uses_every_input_is_tried(
     assert mode.rows.gliding.tolist() == [begun]
 
 
-@pytest.mark.parametrize(("free", "begun"), [([1.0, 0.2], True), ([1.0, -0.2], True), ([1.0, -0.8], False)])
-def test_a_grid_point_is_not_tried_against_the_direction_of_the_free_numbers(free: list[float], begun: bool) -> None:
-    """Layers below learn gains and powers anew, not signs: an encoder once stayed below a x b x c x d for good."""
-    (one,) = ruled(nalm.NRU(2, 1, seed=0))
+@pytest.mark.parametrize(
+    ("unit", "free", "begun"),
+    [
+        (nalm.NRU, [1, 0.2], True),
+        (nalm.NRU, [1, -0.2], True),
+        (nalm.NRU, [1, -0.8], False),
+        (nalm.NAU, [1, -0.8], True),
+    ],
+)
+def test_a_product_is_not_tried_where_free_exponents_point_the_other_way(
+    unit: type[nalm.Unit], free: list[float], begun: bool
+) -> None:
+    """Layers below hardly learn a reciprocal: an encoder once stayed below a x b x c x d. A sum's sign they do."""
+    (one,) = ruled(unit(2, 1, seed=0))
     mode = Between(one, Place(Position.BETWEEN, True, True, straight=False, line=None), Settings())
     mode.free.numbers = torch.tensor([free], dtype=torch.float64)
     left = Shares(*(torch.tensor([share]) for share in (0.6, 0.5, 0.6, 0.6)))

@@ -14,7 +14,7 @@ from nalm.training.rule.batch import Batch
 from nalm.training.rule.feedback import Feedback, gather
 from nalm.training.rule.graph import Position
 from nalm.training.rule.looks import Looks
-from nalm.training.rule.mode import Seen, Standing, share
+from nalm.training.rule.mode import Seen, Standing, share, swayed
 from nalm.training.rule.parity import by_signs
 from nalm.training.rule.regression import Regression, View
 from nalm.training.rule.ruled import Ruled, holding
@@ -126,16 +126,14 @@ class AtOutput:
 
     def _settle(self, view: View, possible: Tensor, ok: Tensor, rounding: float) -> None:
         """Use the grid where it explains the implied targets better than the free numbers, and only while it does."""
-        s, choice, rounded = self.settings, self.choice, self.ruled.nearest(self.free.numbers)
+        choice, rounded = self.choice, self.ruled.nearest(self.free.numbers)
         free, grid = view.error(self.free.numbers), view.error(rounded)
         size = (view.weight * self.ruled.form.rounding(rounded, view.features).square()).sum(-1)
         floor = (ROUNDING * rounding) ** 2 * size
-        for_change = torch.where(choice.snapped, grid > free + floor, grid <= free)
-        leave, take = grid > s.decisive * free + floor, (s.decisive * grid < free) | (grid < floor)
-        streak = (choice.streak + torch.where(for_change, 1, -1)).clamp(min=0)
-        change = torch.where(choice.snapped, leave, take) | (streak >= s.patience)
-        possible = possible & (rounded != 0).any(-1)  # a row of zeros would end all learning through it
-        choice.keep(ok, streak=torch.where(change, 0, streak), snapped=(choice.snapped ^ change) & possible & s.snap)
+        said = swayed(choice.snapped, choice.streak, grid, free, floor, self.settings)
+        # a row of zeros would end all learning through it
+        possible = possible & (rounded != 0).any(-1) & self.settings.snap
+        choice.keep(ok, streak=said.streak, snapped=(choice.snapped ^ said.change) & possible)
 
     def _compare(self, known: Known, told: Feedback, batch: Batch) -> None:
         """The free numbers, which have not seen this batch, against what the unit holds, by the unit's own formula.

@@ -112,10 +112,10 @@ class Between:
         """
         s, rows = self.settings, self.rows
         # Beside a grid point that uses every input the numbers differ from it in gains (of a sum) or powers (of a
-        # product). Layers below can make up for those, so there it is the loss on the way that tells. They can hardly
-        # turn an input around, so the free numbers must not point the other way in any.
+        # product). Layers below can make up for those, so there it is the loss on the way that tells. A negative power
+        # is hardly learned, so of a product's exponents the free ones must not point the other way.
         opposed = e.goal * aim(self.free.numbers.clamp(*self.ruled.box), self.ruled.grid) < 0
-        tried = (e.goal != 0).all(-1) & self.place.learned_below & ~opposed.any(-1)
+        tried = (e.goal != 0).all(-1) & self.place.learned_below & (~opposed.any(-1) | self.ruled.form.linear)
         too_much = torch.where(tried, s.worth_trying, s.doubts)
         doubted = rows.arrived & (~e.known | e.far | (e.given_up > too_much))
         streak = torch.where(doubted, rows.streak + 1, 0)

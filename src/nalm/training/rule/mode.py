@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
+import torch
 from torch import Tensor
 
 from nalm.training.rule.batch import Batch
 from nalm.training.rule.feedback import Feedback
 from nalm.training.rule.graph import Position
 from nalm.training.rule.ruled import Ruled
+from nalm.training.rule.settings import Settings
 from nalm.training.rule.watch import Watched
 
 
@@ -96,6 +98,30 @@ class Mode(Protocol):
     def load(self, saved: Mapping[str, Any]) -> None:
         """Go on where it was saved."""
         ...
+
+
+class Swayed(NamedTuple):
+    """What one more batch says about a grid point that is believed, or not yet.
+
+    Attributes:
+        change: whether it ceases to be believed, or begins to be.
+        streak: by how many batches more spoke for a change than against it.
+        take: whether this batch alone is reason enough to believe it.
+    """
+
+    change: Tensor
+    streak: Tensor
+    take: Tensor
+
+
+def swayed(believed: Tensor, streak: Tensor, grid: Tensor, free: Tensor, floor: Tensor, settings: Settings) -> Swayed:
+    """Compare the error of a grid point with that of the free numbers; errors below the floor are rounding."""
+    for_change = torch.where(believed, grid > free + floor, grid <= free)
+    leave = grid > settings.decisive * free + floor
+    take = (settings.decisive * grid < free) | (grid < floor)
+    streak = (streak + torch.where(for_change, 1, -1)).clamp(min=0)
+    change = torch.where(believed, leave, take) | (streak >= settings.patience)
+    return Swayed(change, torch.where(change, 0, streak), take)
 
 
 def share(rows: Tensor) -> float:

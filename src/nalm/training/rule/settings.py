@@ -37,8 +37,8 @@ class Settings:
         worth_trying: both for a grid point that uses every input, above learned layers; two looks are enough for it.
             These have adapted to the numbers that the unit happens to hold and make up for gains and powers once it
             moves, so that the loss on the way tells more. With 3 % readers of digits below a recurrent unit stalled at
-            4 to 6 %, with 10 % readers of pairs at 14 to 23 % (MNIST, folds 0 and 1). Not where the free numbers point
-            the other way in any input: in the four networks of benchmarks/rule_networks.py with an encoder 32 of 32
+            4 to 6 %, with 10 % readers of pairs at 14 to 23 % (MNIST, folds 0 and 1). Not where free exponents point
+            the other way: in the four networks of benchmarks/rule_networks.py with an encoder 32 of 32
             runs then end on the right numbers, 29 without (seeds 1100 to 1107).
         better: the free numbers leave less than this share of what the unit leaves: then the unit is moved to them. The
             tenth is about the standard error of a variance in 128 samples.

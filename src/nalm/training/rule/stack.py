@@ -22,7 +22,7 @@ from nalm.training.rule.factors import Factors, Member, find_pairs
 from nalm.training.rule.feedback import Feedback, gather
 from nalm.training.rule.graph import Position
 from nalm.training.rule.joint import Situation, StackState, joint_share, propose
-from nalm.training.rule.mode import Seen, Standing, share
+from nalm.training.rule.mode import Seen, Standing, share, swayed
 from nalm.training.rule.progress import ProgressState
 from nalm.training.rule.route import Route
 from nalm.training.rule.ruled import Ruled, holding
@@ -157,18 +157,15 @@ class Stack:
 
     def _settle(self, batch: Batch, found: Pass, held: Tensor, grid: Sequence[Tensor]) -> Tensor:
         """Try the grid on the batch; gradients are always taken at the free numbers. The runs with nothing to learn."""
-        s, tries, ok = self.settings, self.tries, found.finite
+        tries, ok = self.tries, found.finite
         watched = self._stand_ins(grid, [torch.ones_like(g[..., 0], dtype=torch.bool) for g in grid])
         loss, free = (
             one.detach().double() for one in (batch.loss_with([*watched, *self.route.stand_ins()]), found.loss)
         )
         floor = rounding_loss(found)
-        for_change = torch.where(tries.snapped, loss > free + floor, loss <= free)
-        leave, take = loss > s.decisive * free + floor, (s.decisive * loss < free) | (loss < floor)
-        streak = (tries.streak + torch.where(for_change, 1, -1)).clamp(min=0)
-        change = torch.where(tries.snapped, leave, take) | (streak >= s.patience)
-        possible = self._alive(grid) & (loss < RIGHT * found.size) & s.snap
-        tries.keep(ok, streak=torch.where(change, 0, streak), snapped=(tries.snapped ^ change) & possible)
+        said = swayed(tries.snapped, tries.streak, loss, free, floor, self.settings)
+        possible = self._alive(grid) & (loss < RIGHT * found.size) & self.settings.snap
+        tries.keep(ok, streak=said.streak, snapped=(tries.snapped ^ said.change) & possible)
         done = tries.snapped & (loss < floor)
         if bool(done.any()):
             for member, whole in zip(self.members, grid, strict=True):
@@ -177,7 +174,7 @@ class Stack:
         tries.keep(ok, placed=place)
         self._writes.append((ok & place, grid))
         # while the free numbers are far worse than a grid point that is not exact, they are lost and it may be anything
-        self.progress.keep(ok & tries.snapped & (done | ~take), idle=torch.zeros_like(self.progress.idle))
+        self.progress.keep(ok & tries.snapped & (done | ~said.take), idle=torch.zeros_like(self.progress.idle))
         return done
 
     def _alive(self, grid: Sequence[Tensor]) -> Tensor:
