@@ -11,12 +11,13 @@ and beside it the rule's error over Adam's, on those of the seeds that were run.
 from __future__ import annotations
 
 import json
+import math
 import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import geometric_mean
+from statistics import geometric_mean, mean, stdev
 from typing import Any
 
 import torch
@@ -271,9 +272,14 @@ def price(first: int, last: int, part: str) -> None:
         spread = f"{min(ratios):.2f} to {max(ratios):.2f}"
         print(f"{case.name}, seeds {first} to {last}: {geometric_mean(ratios):.2f} on average, {spread}", flush=True)
         done = [r for r in kept() if "rule" in r and r["case"] == case.name and first <= r["seed"] <= last]
-        for way, what in (("adam", "as many steps"), ("adam_time", "as much time")) if done else ():
-            by_rule = geometric_mean(row["rule"]["error"] / row[way]["error"] for row in done)
-            print(f"  the rule on {len(done)} of them: {by_rule:.2f} times Adam's error in {what}", flush=True)
+        for way, what in (("adam", "as many steps"), ("adam_time", "as much time")) if len(done) > 1 else ():
+            logs = [math.log(row["rule"]["error"] / row[way]["error"]) for row in done]
+            error = stdev(logs) / len(logs) ** 0.5
+            low, by_rule, high = (math.exp(mean(logs) + shift) for shift in (-2 * error, 0, 2 * error))
+            within = f"{low:.2f} to {high:.2f} within two standard errors"
+            print(
+                f"  the rule on {len(done)} of them: {by_rule:.2f} times Adam's error in {what}, {within}", flush=True
+            )
 
 
 def _is(unit: nalm.Unit, numbers: tuple[float, ...]) -> bool:
