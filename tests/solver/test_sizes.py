@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from nalm.solver import Status, solve
-from nalm.solver.formula.algebra import real_constants
+from nalm.solver.formula.algebra import Input, inputs, real_constants
+from nalm.solver.shapes.combine import combinations
 from nalm.solver.shapes.null_vector import in_ratios, null_vector
 
 Truth = Callable[..., np.ndarray]
@@ -101,3 +102,13 @@ def test_a_root_with_a_small_term_more_is_not_claimed_without_it() -> None:
     binding = (e + i + 0.37 - np.sqrt((e + i + 0.37) ** 2 - 4 * e * i)) / 2
     solution = solve(X.T, binding + 1e-5 * np.arctan(e * i))
     assert solution.status not in (Status.EXACT, Status.REAL)
+
+
+def test_weights_whose_ratio_is_no_number_are_no_crash() -> None:
+    """Sizes of 1e-300 and 1e150 beside each other: the ratio of their weights overflows (a law in SI units with noise)."""
+    rng = np.random.default_rng(8)
+    values = np.column_stack([1e-300 * rng.uniform(1, 2, 50), 1e150 * rng.uniform(1, 2, 50)])
+    target = 1e150 * (1e150 * values[:, 0]) + 0.5 * values[:, 1] / 1e150
+    proposed = list(combinations([Input(0), Input(1)], values, target, np.ones(50)))
+    assert all(inputs(formula) <= {0, 1} for formula in proposed)
+    assert proposed

@@ -88,7 +88,7 @@ def _with_factor(features: Sequence[Formula], fitted: Array) -> Iterator[Formula
     if len(chosen) > 1:
         for scale in sorted({abs(w) for w, _ in chosen}):
             ratios = [w / scale for w, _ in chosen]
-            if all(abs(r - round(r)) < 1e-3 * abs(r) and abs(r) < 50 for r in ratios):
+            if all(abs(r) < 50 and abs(r - round(r)) < 1e-3 * abs(r) for r in ratios):  # a ratio may be infinite
                 grid = total((Fraction(round(r)), f) for r, (_, f) in zip(ratios, chosen, strict=True))
                 yield WeightedSum(((scale, grid),))
                 break
