@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -58,6 +59,7 @@ def test_a_null_vector_is_read_in_the_simplest_ratios() -> None:
     assert not any(isinstance(ratio, float) for ratio in ratios)
     assert [type(ratio) for ratio in in_ratios(np.array([1.0, 5463.17, np.pi]))].count(float) == 2
     assert in_ratios(np.array([1.0, np.pi, np.e, np.sqrt(2), np.sqrt(3)])) == []
+    assert in_ratios(np.array([1e-200, 1e200])) == [Fraction(0), 1]  # the other ratio is no number
 
 
 ROOTS: dict[str, tuple[int, tuple[float, float], Truth, str | None]] = {
@@ -105,7 +107,7 @@ def test_a_root_with_a_small_term_more_is_not_claimed_without_it() -> None:
 
 
 def test_weights_whose_ratio_is_no_number_are_no_crash() -> None:
-    """Sizes of 1e-300 and 1e150 beside each other: the ratio of their weights overflows (a law in SI units with noise)."""
+    """Sizes of 1e-300 and 1e150 beside each other: their ratio overflows (a law in SI units with noise)."""
     rng = np.random.default_rng(8)
     values = np.column_stack([1e-300 * rng.uniform(1, 2, 50), 1e150 * rng.uniform(1, 2, 50)])
     target = 1e150 * (1e150 * values[:, 0]) + 0.5 * values[:, 1] / 1e150

@@ -25,7 +25,9 @@ def in_ratios(null: Array) -> list[Number]:
 
     Any weight may be the unit of all others; the one that makes most of them fractions is taken.
     """
-    readings = [[_ratio(float(weight)) for weight in null / unit] for unit in null if unit]
+    with np.errstate(all="ignore"):
+        relative = [null / unit for unit in null if unit]
+    readings = [[_ratio(float(w)) for w in weights] for weights in relative if np.isfinite(weights).all()]
     best = min(readings, key=_real, default=[])
     return best if _real(best) <= SETTINGS.real_in_sums else []
 
