@@ -109,6 +109,22 @@ def adversary() -> str:
     return markdown_table(["family", "effort", *names], [*lines, ["**all**", "", *totals]])
 
 
+def adversary_in_short() -> str:
+    """How many cases there were at each effort, and what became of the claims."""
+    rows = _rows("adversary")
+    total = {
+        name: sum(int(row[name]) for row in rows) for name in ("runs", "claimed", "right", "wrong", "close", "hidden")
+    }
+    efforts = " and ".join(
+        f"{sum(int(row['runs']) for row in rows if row['effort'] == effort):,} at effort `{effort}`"
+        for effort in ("quick", "normal")
+    )
+    return (
+        f"Of {total['runs']:,} cases ({efforts}) {total['claimed']:,} were claimed: {total['right']:,} rightly, "
+        f"{total['wrong']} wrongly, {total['close']} close and {total['hidden']} hidden."
+    )
+
+
 # Laws of physics, with redundant inputs.
 
 
