@@ -12,12 +12,10 @@ from typing import Any
 import pytest
 
 from pages.doctests import fenced
-from tests.browser import CHROMIUM, MISSING, OPTIONS
+from tests.browser import CHROMIUM, MISSING, OPTIONS, PATIENCE
 
 ROOT = Path(__file__).parents[2]
 SITE = ROOT / "site"
-PATIENCE = 60_000  # ms, for a search on a busy machine
-
 
 PHONE, DESKTOP = 390, 1280
 WIDE = ("index", "concepts", "units", "which-unit", "compare", "reference/library", "reference/command-line")
@@ -51,7 +49,7 @@ def test_the_site_builds_strictly_and_works_as_files_without_a_network() -> None
             page.keyboard.press("/")
             page.wait_for_timeout(500)  # the field takes the keys once it is open
             page.keyboard.type("singularities")
-            page.locator("mark").first.wait_for(timeout=PATIENCE)  # a word found, in a page that was not opened
+            page.locator("mark").first.wait_for()  # a word found, in a page that was not opened
         browser.close()
 
 
@@ -59,6 +57,7 @@ def test_the_site_builds_strictly_and_works_as_files_without_a_network() -> None
 def opened(browser: Any, name: str, width: int, scheme: str) -> Iterator[Any]:
     """A page of the site, opened as a file with the network off; what it complains about fails the test."""
     context = browser.new_context(viewport={"width": width, "height": 844}, color_scheme=scheme, offline=True)
+    context.set_default_timeout(PATIENCE)
     page = context.new_page()
     complaints: list[str] = []
     page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)

@@ -20,7 +20,7 @@ from nalm.bench.studies.mnist_sequences import REFERENCE
 from nalm.bench.study import Study, cells_over
 from nalm.bench.tasks.arithmetic import RANGES, SingleModule
 from nalm.core.recipe import Adam, Recipe
-from tests.browser import CHROMIUM, MISSING, OPTIONS
+from tests.browser import CHROMIUM, MISSING, OPTIONS, PATIENCE
 
 HOSTILE = "</script><img src=x onerror=alert(1)>"
 
@@ -119,6 +119,7 @@ class Visit:
     def __enter__(self) -> Any:
         self.browser = self.manager.__enter__().chromium.launch(executable_path=CHROMIUM, args=OPTIONS)
         page = self.browser.new_page(viewport=self.size, offline=True, color_scheme=self.scheme)
+        page.set_default_timeout(PATIENCE)
         page.on("console", lambda message: self.complaints.append(message.text))
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
         page.on("dialog", lambda dialog: self.complaints.append(dialog.message))

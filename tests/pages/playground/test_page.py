@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 
 from pages.playground import build
-from tests.browser import CHROMIUM, MISSING, OPTIONS
+from tests.browser import CHROMIUM, MISSING, OPTIONS, PATIENCE
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install 'nalm[dev]'")
 needs_browser = pytest.mark.skipif(CHROMIUM is None, reason=MISSING)
-PATIENCE = 60_000  # ms, for a training on a busy machine
 
 
 def test_the_page_is_built_from_its_parts_and_asks_for_nothing_else() -> None:
@@ -38,6 +37,7 @@ class Visit:
         self.context = browser.new_context(
             viewport={"width": width, "height": 900}, color_scheme=scheme, offline=True, reduced_motion="reduce"
         )
+        self.context.set_default_timeout(PATIENCE)
         self.page = self.context.new_page()
         self.complaints: list[str] = []
         self.page.on("console", lambda m: self.complaints.append(m.text) if m.type in ("error", "warning") else None)
@@ -140,13 +140,13 @@ def test_adam_falls_into_the_trap_and_the_rule_does_not(visit: Visit) -> None:
     start = visit.weights()
     bare = visit.colours("#errors")
     page.click("#train")
-    page.wait_for_function("document.querySelector('#story').textContent.includes('● Adam')", timeout=PATIENCE)
+    page.wait_for_function("document.querySelector('#story').textContent.includes('● Adam')")
     assert visit.weights() == pytest.approx([0, 0])
     assert visit.weights() != start
     assert "Adam: stuck" in visit.text("#story")
     assert "not the target" in visit.text("#reading")
     page.click("#rule")
-    page.wait_for_function("document.querySelector('#story').textContent.includes('◆ The rule')", timeout=PATIENCE)
+    page.wait_for_function("document.querySelector('#story').textContent.includes('◆ The rule')")
     assert visit.weights() == pytest.approx([1, 1])
     assert "exact" in visit.text("#reading")
     assert "The rule: exact" in visit.text("#story")
@@ -158,7 +158,7 @@ def test_stopping_a_training_keeps_the_weights_where_they_are(visit: Visit) -> N
     page = visit.page
     page.click("[data-id='plateau']")
     page.click("#train")
-    page.wait_for_function("document.querySelector('#status').textContent.includes('Adam, step')", timeout=PATIENCE)
+    page.wait_for_function("document.querySelector('#status').textContent.includes('Adam, step')")
     page.click("#train")
     stopped = visit.formula()
     page.wait_for_timeout(300)
@@ -187,9 +187,7 @@ def test_a_gated_unit_hands_over_to_one_the_rule_can_train(visit: Visit) -> None
     visit.page.click("[data-id='gate']")
     assert "NAU" in visit.text("#rule")
     visit.page.click("#rule")
-    visit.page.wait_for_function(
-        "document.querySelector('#story').textContent.includes('◆ The rule')", timeout=PATIENCE
-    )
+    visit.page.wait_for_function("document.querySelector('#story').textContent.includes('◆ The rule')")
     assert visit.formula() == "y=a+b"
     assert visit.page.input_value("#unit") == "NAU"
 
