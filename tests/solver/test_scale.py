@@ -1,5 +1,7 @@
 """Many rows, repeated rows, and limits of time."""
 
+import subprocess
+import sys
 import time
 
 import numpy as np
@@ -112,6 +114,36 @@ def test_limits_of_time_end_loops_and_leave_nothing_behind():
     time.sleep(0.2)  # a late exception would come here
     with pytest.raises(OutOfTime), time_limit(0.0):
         pass
+
+
+PROFILED_AFTER_A_LIMIT = """
+import sys
+from nalm.solver.clock import OutOfTime, time_limit
+
+raised = 0
+# Each of the long ones is stopped; of the short ones some end while an exception is on its way.
+for seconds, repeats in [(1000.0, 1)] + 20 * [(0.001, 1_000_000), (0.0002, 300), (1e-5, 300)]:
+    try:
+        with time_limit(seconds):
+            for _ in range(repeats):
+                sum(range(1000))
+    except OutOfTime:
+        raised += 1
+
+calls = []
+sys.setprofile(lambda frame, event, argument: calls.append(event))
+(lambda: None)()
+sys.setprofile(None)
+print("call" in calls, raised >= 20)
+"""
+
+
+def test_a_profiler_works_after_a_limit_of_time():
+    finished = subprocess.run(
+        [sys.executable, "-c", PROFILED_AFTER_A_LIMIT], capture_output=True, text=True, timeout=240, check=True
+    )
+    assert finished.stdout.split() == ["True", "True"]
+    assert finished.stderr == ""  # no exception reached a thread of its own
 
 
 @pytest.mark.parametrize("weights", [np.ones(4), -np.ones(20), np.full(20, np.nan), np.zeros(20)])

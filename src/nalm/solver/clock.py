@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import ctypes
 import threading
 import time
@@ -27,32 +28,40 @@ def time_limit(seconds: float | None) -> Iterator[None]:
         raise OutOfTime
     here = ctypes.c_ulong(threading.get_ident())
     raised_in = ctypes.pythonapi.PyThreadState_SetAsyncExc
-    ended = threading.Event()
-    lock = threading.Lock()
+    # Bare locks, because each call of theirs is one step of the interpreter: an exception never comes in its midst, as
+    # it may in an Event or a Thread, which are written in Python and would stay locked for ever.
+    wanted, watching = _thread.allocate_lock(), _thread.allocate_lock()
 
     def watch() -> None:
         pause = seconds
-        while not ended.wait(pause):
-            with lock:
-                if not ended.is_set():
-                    raised_in(here, ctypes.py_object(OutOfTime))
+        while not wanted.acquire(timeout=pause):
+            raised_in(here, ctypes.py_object(OutOfTime))
             pause = 0.1  # again, in case it was raised where Python ignores what is raised, in a destructor
+        watching.release()
 
-    watcher = threading.Thread(target=watch, daemon=True)
-    watcher.start()
+    wanted.acquire()
+    watching.acquire()
     try:
+        _thread.start_new_thread(watch, ())
         yield
     finally:
-        _end(ended, lock, here)
+        _end(wanted, watching)
 
 
-def _end(ended: threading.Event, lock: threading.Lock, here: ctypes.c_ulong) -> None:
-    """No exception is on its way any more after this."""
+def _end(wanted: _thread.LockType, watching: _thread.LockType) -> None:
+    """No exception is on its way any more after this.
+
+    One that was asked for is awaited, not taken back: Python 3.11 then looks for it for ever, and a profiler, a
+    debugger or coverage that is switched on later never returns.
+    """
     while True:
         try:
-            ended.set()
-            with lock:
-                ctypes.pythonapi.PyThreadState_SetAsyncExc(here, None)
+            if watching.locked() and wanted.locked():
+                wanted.release()
+            while watching.locked():
+                time.sleep(1e-4)  # seconds; the watcher ends at once when it has a processor
+            for _ in range(10):
+                pass  # a loop is where Python raises what was asked for
             return
         except OutOfTime:
             continue
