@@ -13,9 +13,18 @@ from nalm.solver.data.columns import column_names, set_aside, tied
 from nalm.solver.data.digits import exact_settings, full, half_units
 from nalm.solver.data.problem import Problem, checked
 from nalm.solver.data.rows import checked_weights, gathered
-from nalm.solver.formula.algebra import Applied, Constant, Input, PowerProduct, WeightedSum
+from nalm.solver.formula.algebra import Applied, Constant, Input, PowerProduct, WeightedSum, product, total
 from nalm.solver.formula.bounds import NumberRange, defined_between
 from nalm.solver.formula.functions import Function, inverse_of, named, slope_of, value_of
+
+# -- formulas -----------------------------------------------------------------------------------------------------
+
+
+def test_a_coefficient_beyond_all_numbers_is_infinite_and_no_error() -> None:
+    """The reciprocal of a curve in noise once ended a search."""
+    reciprocal = product([(total([(-1e-310, Input(0))]), -1)])
+    assert reciprocal == WeightedSum(((-np.inf, PowerProduct(((Input(0), Fraction(-1)),))),))
+
 
 # -- intervals ----------------------------------------------------------------------------------------------------
 

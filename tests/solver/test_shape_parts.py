@@ -10,19 +10,23 @@ import pytest
 
 from nalm.solver.data.problem import Problem
 from nalm.solver.formula.algebra import ONE, Input, WeightedSum, inputs, product, total
+from nalm.solver.formula.calculus import evaluate
 from nalm.solver.formula.functions import Function
 from nalm.solver.settings import SETTINGS
 from nalm.solver.shapes.beam import Beam
 from nalm.solver.shapes.beside import powers, supports
+from nalm.solver.shapes.catalogue import SHAPES
 from nalm.solver.shapes.combine import combinations, grid_sum
 from nalm.solver.shapes.factored import _with_fractions
 from nalm.solver.shapes.flexible import linear_terms, paired_terms, sparse_sums
+from nalm.solver.shapes.functions.curves import curves
 from nalm.solver.shapes.functions.profile import PROFILES, _Near, _refined_scale, _with_profile
 from nalm.solver.shapes.functions.wave import _Scan
 from nalm.solver.shapes.linear import least_squares, snap, sparse_weights
 from nalm.solver.shapes.marquardt import balanced, minimise
 from nalm.solver.shapes.screen import by_importance
 from nalm.solver.shapes.sums import sparse_sums as sums_from_few_rows
+from nalm.solver.shapes.trees.search import _meetings
 
 
 def table(rows: int, columns: int, seed: int = 0, low: float = 1.0, high: float = 2.0) -> np.ndarray:
@@ -244,3 +248,55 @@ def test_a_quotient_without_any_weight_proposes_nothing() -> None:
     """Columns from 1e-77 to 1e165 made every weight vanish in rounding: an adversary's table, and once a crash."""
     table, y = np.ones((8, 2)), np.arange(1.0, 9.0)
     assert not list(_with_fractions(table, [Input(0), ONE], y, y, [np.zeros(2), np.zeros(2)]))
+
+
+# -- what is tried -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("place", range(len(PROFILES)))
+def test_the_logarithm_of_a_profile_is_that_of_its_formula(place: int) -> None:
+    profile, a = PROFILES[place], np.linspace(-3.05, 3.0, 22)
+    with np.errstate(all="ignore"):
+        by_formula = np.log(np.abs(evaluate(profile.formula(Input(0)), a[:, None])))
+        logs = profile.log(a)
+    both = np.isfinite(by_formula) & np.isfinite(logs)
+    assert both.sum() > 10
+    np.testing.assert_allclose(logs[both], by_formula[both], atol=1e-9)
+
+
+def test_every_shape_has_a_name_of_its_own() -> None:
+    names = [shape.name for shape in SHAPES]
+    assert len(set(names)) == len(names)
+
+
+def test_every_tree_is_cut_into_a_subtree_and_what_is_peeled_off_it() -> None:
+    assert list(_meetings(7)) == [
+        (2, 0),
+        (2, 1),
+        (3, 0),
+        (2, 2),
+        (3, 1),
+        (4, 0),
+        (3, 2),
+        (4, 1),
+        (3, 3),
+        (4, 2),
+        (4, 3),
+    ]
+
+
+def test_a_sum_of_many_inputs_does_not_hide_a_product_of_two() -> None:
+    """Where there are rows for it, the linear part is taken out before pairs are asked."""
+    columns, summed = 60, 8
+    X = np.random.default_rng(3).normal(size=(columns + SETTINGS.ranking_rows + 100, columns))
+    y = X[:, :summed].sum(axis=1) + 2 * X[:, 17] * X[:, 41]
+    assert set(by_importance(Problem(X, y))[: summed + 2].tolist()) == {*range(summed), 17, 41}
+
+
+@pytest.mark.parametrize("shift", [0.03, 0.3, 4.0])
+def test_shifted_powers_are_found_with_their_pole_near_and_far(shift: float) -> None:
+    x = table(200, 1)
+    y = 0.4 + 1.7 * (x[:, 0] - 1 + shift) ** -1.4
+    proposed = [f for group in curves(Problem(x, y), np.arange(1), (Function.EXP, Function.LOG)) for f in group]
+    errors = [np.max(np.abs(evaluate(f, x) - y)) / np.ptp(y) for f in proposed]
+    assert min(errors) < 1e-6

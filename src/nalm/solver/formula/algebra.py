@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeAlias
 
+import numpy as np
+
 from nalm.solver.formula.functions import Function
 
 Number: TypeAlias = Fraction | float
@@ -56,6 +58,7 @@ class Applied:
 
 Formula: TypeAlias = Input | Constant | WeightedSum | PowerProduct | Applied
 ONE = Constant(Fraction(1))
+HALF = Fraction(1, 2)
 
 
 def total(terms: Iterable[tuple[Number, Formula]]) -> Formula:
@@ -126,7 +129,8 @@ def _opened_factor(factor: Formula, exponent: Fraction) -> tuple[Number, list[tu
 def _power(value: Number, exponent: Fraction) -> Number:
     if isinstance(value, Fraction) and exponent.denominator == 1:
         return value ** int(exponent)
-    return value if value == 1 else float(value) ** float(exponent)
+    with np.errstate(all="ignore"):  # beyond all numbers it is infinite, and no error
+        return value if value == 1 else float(np.float64(value) ** float(exponent))
 
 
 def exponential(argument: Formula) -> Formula:

@@ -13,6 +13,7 @@ from nalm.solver.formula.calculus import Array, Indices, evaluate
 from nalm.solver.formula.functions import Function
 from nalm.solver.settings import SETTINGS
 from nalm.solver.shapes.beam import Beam
+from nalm.solver.shapes.linear import left_beside
 
 
 def supports(
@@ -25,13 +26,13 @@ def supports(
     width: int = SETTINGS.pairs_kept,
 ) -> Iterator[Indices]:
     """Sets of up to `most` features that, with the base, explain the target up to what rounding did to it."""
-    basis = np.linalg.qr(base)[0]
+    left_of = left_beside(base)
     with np.errstate(all="ignore"):
         length = np.linalg.norm(features, axis=0)
-        left = features - basis @ (basis.T @ features)
+        left = left_of(features)
         fresh = np.linalg.norm(left, axis=0)
         usable = np.flatnonzero(np.isfinite(fresh) & (fresh > SETTINGS.fresh_share * length))
-    rest = target - basis @ (basis.T @ target)
+    rest = left_of(target)
     height = np.linalg.norm(rest)
     if not len(usable) or not height > 0:
         return

@@ -12,13 +12,11 @@ from itertools import combinations_with_replacement
 import numpy as np
 
 from nalm.solver.data.problem import Problem
-from nalm.solver.formula.algebra import ONE, Formula, Input, Number, WeightedSum, product, total
+from nalm.solver.formula.algebra import HALF, ONE, Formula, Input, Number, WeightedSum, product, total
 from nalm.solver.formula.calculus import Array, Indices, evaluate
 from nalm.solver.settings import SETTINGS
 from nalm.solver.shapes.null_vector import in_ratios, null_vector
 from nalm.solver.shapes.shape import Groups
-
-HALF = Fraction(1, 2)
 
 
 def root_of_quadratic(problem: Problem, columns: Indices) -> Groups:
@@ -74,19 +72,21 @@ def _has_one_null_vector(problem: Problem, table: Array) -> bool:
 
 
 def _root(problem: Problem, A: Formula, B: Formula, C: Formula) -> Iterator[Formula]:
-    """The root that the target is, of the two."""
+    """The root that the target is, of the two: `(-B/2 ± sqrt((B/2)**2 - A C)) / C` where B/2 is whole, which is
+    shorter, and else `(-B ± sqrt(B**2 - 4 A C)) / (2 C)`."""
     half = total([(HALF, B)])
-    is_even = all(isinstance(n, Fraction) and n.denominator == 1 for n in _coefficients(half))  # no new fractions
-    share = HALF if not is_even else Fraction(1)  # of the root: sqrt(B**2 - 4 A C) / 2, or sqrt((B/2)**2 - A C)
-    inner = total([(Fraction(1), product([(half if is_even else B, 2)])), (-(1 / share**2), product([(A, 1), (C, 1)]))])
-    found = []
+    is_whole = all(isinstance(n, Fraction) and n.denominator == 1 for n in _coefficients(half))
+    squared, front = (half, Fraction(1)) if is_whole else (B, HALF)  # of the root
+    inner = total([(Fraction(1), product([(squared, 2)])), (-1 / front**2, product([(A, 1), (C, 1)]))])
+    roots = []
     for sign in (1, -1):
-        above = total([(Fraction(-1), half), (sign * share, product([(inner, HALF)]))])
-        formula = product([(above, 1), (C, -1)])
-        errors = np.abs(evaluate(formula, problem.X) - problem.y)
-        if np.isfinite(errors).all():
-            found.append((float(np.max(errors)), formula))
-    yield from (formula for _, formula in sorted(found, key=lambda pair: pair[0])[:1])
+        above = total([(Fraction(-1), half), (sign * front, product([(inner, HALF)]))])
+        root = product([(above, 1), (C, -1)])
+        error = float(np.max(np.abs(evaluate(root, problem.X) - problem.y)))
+        if np.isfinite(error):
+            roots.append((error, root))
+    if roots:
+        yield min(roots, key=lambda pair: pair[0])[1]
 
 
 def _coefficients(formula: Formula) -> list[Number]:

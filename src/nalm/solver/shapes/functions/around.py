@@ -28,8 +28,8 @@ def around(
 ) -> Groups:
     """Formulas `f(u)` with an arithmetic u; for the exponential u may also hold logarithms, so that powers stand beside
     it, and for an inverse function u may hold the sine or cosine of one of the columns. With the exponential comes the
-    logistic function, `1 / (1 + exp(u))`: a chance or a share, whatever it depends on. An exponent may
-    have shapes of its own, `in_exponent`."""
+    logistic function, `1 / (1 + exp(u))`: a chance or a share, whatever it depends on. `in_exponent` are
+    shapes of an exponent only."""
     for function in chosen:
         for outer in (_around(function), _LOGISTIC) if function is Function.EXP else (_around(function),):
             seen, target = problem, outer.inverse(problem.y)

@@ -1,6 +1,6 @@
 """A line whose weights change along a curve of one input, `L(x) + exp(k t) * M(x)`: one scan over k.
 
-Newton's law of cooling, `A + (T - A) * exp(-k t)`, and the chill of wind, with a power of its speed, are such.
+Newton's law of cooling is such, `A + (T - A) * exp(-k t)`. With the logarithm of an input as t it is a real power.
 """
 
 from __future__ import annotations

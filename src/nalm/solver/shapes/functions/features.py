@@ -12,12 +12,12 @@ from itertools import product as every
 import numpy as np
 
 from nalm.solver.data.problem import once_for_table
-from nalm.solver.formula.algebra import ONE, Applied, Formula, Input, product, total
+from nalm.solver.formula.algebra import HALF, ONE, Applied, Formula, Input, product, total
 from nalm.solver.formula.calculus import Array, Indices, evaluate
 from nalm.solver.formula.functions import Function, value_of
 from nalm.solver.settings import SETTINGS
 
-HALF, TWO = Fraction(1, 2), Fraction(2)
+TWO = Fraction(2)
 
 
 INSIDE = (Function.SIN, Function.COS, Function.EXP, Function.LOG, Function.TANH, Function.TAN, Function.ATAN)

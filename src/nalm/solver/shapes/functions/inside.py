@@ -9,13 +9,13 @@ import numpy as np
 from scipy import stats
 
 from nalm.solver.data.problem import Problem
-from nalm.solver.formula.algebra import Formula, Input, inputs, product
+from nalm.solver.formula.algebra import HALF, Formula, Input, inputs, product
 from nalm.solver.formula.calculus import Array, Indices
 from nalm.solver.formula.functions import Function
 from nalm.solver.settings import SETTINGS
 from nalm.solver.shapes.derived import derived
 from nalm.solver.shapes.functions.around import Arithmetic
-from nalm.solver.shapes.functions.features import HALF, Features, finite_features
+from nalm.solver.shapes.functions.features import Features, finite_features
 from nalm.solver.shapes.shape import Groups
 
 
