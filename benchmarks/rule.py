@@ -15,6 +15,7 @@ from typing import Any
 import rule_beyond
 import rule_cost
 import rule_gates
+import rule_losses
 import rule_networks
 import torch
 from rule_tasks import run, single, stack
@@ -69,6 +70,7 @@ PARTS: dict[str, Callable[[], list[Row]]] = {
     "two_layer": two_layer,
     "networks": rule_networks.networks,
     "beyond": rule_beyond.beyond,
+    "losses": rule_losses.losses,
     "gates": rule_gates.gates,
     "cost": rule_cost.cost,
 }

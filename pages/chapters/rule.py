@@ -209,6 +209,17 @@ def _beyond(rows: list[Row]) -> str:
     return table(["item", "target", "solved (latest step)", "by range"], lines)
 
 
+def _losses(rows: list[Row]) -> str:
+    """Exact runs by loss and problem, the rule's and Adam's; then batches of few samples."""
+    by_loss, by_batch = ([r for r in rows if key in r] for key in ("loss", "batch"))
+    problems = list(dict.fromkeys(r["problem"] for r in by_loss))
+    cells = {(r["loss"], r["problem"]): f"{r['exact']} / {r['adam']}" for r in by_loss}
+    lines = [[loss, *(cells[loss, p] for p in problems)] for loss in dict.fromkeys(r["loss"] for r in by_loss)]
+    batches = [[r["batch"], f"{r['on_grid']}/{r['runs']}", r["ratio"]] for r in by_batch]
+    small = table(["samples in a batch", "on the grid", "error over Adam's, as many steps"], batches)
+    return f"{table(['loss', *problems], lines)}\n\n{small}"
+
+
 def _gates(rows: list[Row]) -> str:
     """Chains of gated layers, by formula, and all of a kind together."""
     lines = []
@@ -227,7 +238,7 @@ def _cost(rows: list[Row]) -> str:
 
 SECTIONS = {
     "singles": _singles, "two_layer": _two_layer, "networks": _networks,
-    "beyond": _beyond, "gates": _gates, "cost": _cost,
+    "beyond": _beyond, "losses": _losses, "gates": _gates, "cost": _cost,
 }  # fmt: skip
 
 

@@ -284,3 +284,116 @@ def test_the_largest_rate_is_saved() -> None:
     resumed.load_state_dict(optimiser.state_dict())
     go_on(resumed, draw, range(1, 140))
     assert resumed.report().numbers()["1/on_grid"] == 0
+
+
+def small_batches() -> tuple[LocalGaussNewton, Callable[[int], tuple[Tensor, Tensor]]]:
+    draw = batches(lambda x: x.sum(1, keepdim=True), 2, 1.0, 2.0, 16)
+    return above_a_reader(nalm.NAU(2, 1, seed=0), [0.95, 0.9]), draw
+
+
+def between(optimiser: LocalGaussNewton) -> Between:
+    (mode,) = optimiser.modes or []
+    assert isinstance(mode, Between)
+    return mode
+
+
+def test_a_look_is_at_many_samples_however_small_the_batches() -> None:
+    optimiser, draw = small_batches()
+    go_on(optimiser, draw, range(7))
+    mode = between(optimiser)
+    assert (mode.evidence.gathered, mode.looks.made, mode.looks.next) == (112, 0, 8)
+    go_on(optimiser, draw, range(7, 8))
+    assert (mode.evidence.gathered, mode.looks.made, mode.looks.next) == (0, 1, 8 + Settings().apart)
+    assert mode.rows.sums is None  # by then the network is another one
+
+
+def test_all_batches_of_a_look_count_alike() -> None:
+    optimiser, draw = small_batches()
+    go_on(optimiser, draw, range(3))
+    sums = between(optimiser).rows.sums
+    assert sums is not None
+    together = torch.cat([draw(step)[1] for step in range(3)])
+    assert float(sums[0, 0, 0, 0]) == pytest.approx(float(together.mean()), abs=1e-5)
+
+
+def test_small_batches_spend_at_most_half_of_all_steps_on_looks() -> None:
+    looks = Looks(spacing=0.5, rest=200, least=16)
+    for step in range(1, 32):
+        looks.goes_on(step)
+    looks.looked(32, changed=True)
+    assert looks.next == 64
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_above_an_encoder_small_batches_find_the_grid_too(seed: int) -> None:
+    """Averages over batches that lay far apart were once ruled by the first ones, of a network that knew nothing."""
+    torch.manual_seed(seed)
+    model = nn.Sequential(nn.Linear(4, 24), nn.Tanh(), nn.Linear(24, 2), nalm.NMU(2, 1, seed=seed))
+    optimiser = LocalGaussNewton(model, base=lambda p: torch.optim.Adam(p, 5e-3))
+    go_on(optimiser, batches(lambda x: x[:, :1] * x[:, 1:2], 4, 1.0, 3.0, 16), range(500))
+    assert optimiser.report().numbers()["3/on_grid"] == 1
+
+
+@pytest.mark.parametrize(
+    ("held", "after"),
+    [([0.0, 0.0], [0.2, 0.2]), ([0.1, 0.0], [0.2, 0.2]), ([0.3, 0.0], [0.3, 0.0]), ([0.0, 0.25], [0.0, 0.25])],
+)
+def test_a_product_above_learned_layers_is_not_left_at_zero(held: list[float], after: list[float]) -> None:
+    unit = nalm.NMU(2, 1, seed=0)
+    draw = batches(lambda x: torch.randn(len(x), 1), 2, 1.0, 2.0, 128)  # nothing is known about it
+    go_on(above_a_reader(unit, held), draw, range(1))
+    assert unit.W.tolist()[0] == pytest.approx(after)
+
+
+def test_a_sum_may_be_zero_for_it_can_leave_zero_on_both_sides() -> None:
+    unit = nalm.NAU(2, 1, seed=0)
+    go_on(above_a_reader(unit, [0.0, 0.0]), batches(lambda x: torch.randn(len(x), 1), 2, 1.0, 2.0, 128), range(1))
+    assert unit.W.tolist() == [[0, 0]]
+
+
+@pytest.mark.parametrize("seed", range(11, 15))
+def test_a_table_of_numbers_below_a_product_is_learned(seed: int) -> None:
+    """The base optimiser once took both of the product's numbers to zero, where nothing below it learns any more."""
+
+    class Table(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.numbers, self.unit = nn.Embedding(10, 1), nalm.NMU(2, 1, seed=seed)
+
+        def forward(self, x: Tensor) -> Tensor:
+            product: Tensor = self.unit(self.numbers((10 * x).long()).squeeze(-1))
+            return product
+
+    def target(x: Tensor) -> Tensor:
+        return ((10 * x).long() + 1.0).prod(1, keepdim=True) / 20
+
+    torch.manual_seed(seed)
+    model = Table()
+    optimiser = LocalGaussNewton(model, base=lambda p: torch.optim.Adam(p, 1e-2))
+    draw = batches(target, 2, 0.0, 1.0, 128)
+    go_on(optimiser, draw, range(600))
+    assert model.unit.W.tolist() == [[1, 1]]
+    with torch.no_grad():
+        x, wanted = draw(1000)
+        assert float((model(x) - wanted).abs().max()) < 0.05
+
+
+def test_each_row_is_judged_by_its_own_target() -> None:
+    """Of two sums one has a target of noise; what it computes would explain the other's target."""
+    unit = nalm.NAU(2, 2, seed=0)
+    reader, (one,) = nn.Linear(2, 2), ruled(unit)
+    with torch.no_grad():
+        reader.weight.copy_(torch.eye(2))
+        reader.bias.zero_()
+        one.form.write(unit, torch.tensor([[0.95, 0.9], [0.9, 0.95]]))
+    optimiser = LocalGaussNewton(nn.Sequential(reader, unit), base=lambda p: torch.optim.SGD(p, 0.0))
+
+    def target(x: Tensor) -> Tensor:
+        noise = torch.randn(len(x), 1, generator=torch.Generator().manual_seed(int(1e6 * float(x[0, 0]))))
+        return torch.cat([x.sum(1, keepdim=True), noise], -1)
+
+    go_on(optimiser, batches(target, 2, 1.0, 2.0, 128), range(80))
+    rows = between(optimiser).rows
+    assert rows.arrived.tolist() == [True, False]
+    assert rows.unexplained[0] < 0.01
+    assert rows.unexplained[1] > 0.9

@@ -9,11 +9,11 @@ import torch
 from torch import Tensor, nn
 
 import nalm
-from nalm.training.rule import Settings, parity
+from nalm.training.rule import LocalGaussNewton, Settings, parity
 from nalm.training.rule.at_output import AtOutput
 from nalm.training.rule.feedback import Feedback
 from nalm.training.rule.ruled import ruled
-from tests.training.rule.test_steps import batches, find, first_times_second, train
+from tests.training.rule.test_steps import batches, find, first_times_second, squared, train
 from tests.units.test_forms import FORMED, form_of
 
 
@@ -109,20 +109,69 @@ def test_product_of_sums_also_with_more_rows_than_needed(hidden: int) -> None:
     assert (nalm.read(net).sympy - (a + b) * (b - c)).expand() == 0
 
 
-@pytest.mark.parametrize(
-    "loss",
-    [
-        lambda o, t: nn.functional.huber_loss(o, t, delta=0.3),
-        lambda o, t: (o / t).abs().clamp(min=1e-6).log().square().mean(),
-        lambda o, t: (o - t).square().sum(),
-        lambda o, t: torch.cosh(o - t).mean(),
-    ],
-    ids=["huber", "log ratio", "sum of squares", "cosh"],
-)
-def test_losses(loss: Callable[[Tensor, Tensor], Tensor]) -> None:
+def quantile(output: Tensor, target: Tensor) -> Tensor:
+    return torch.maximum(0.7 * (target - output), 0.3 * (output - target)).mean()
+
+
+LOSSES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
+    "huber": lambda o, t: nn.functional.huber_loss(o, t, delta=0.3),
+    "narrow huber": lambda o, t: nn.functional.huber_loss(o, t, delta=0.03),
+    "absolute": nn.functional.l1_loss,
+    "relative": lambda o, t: ((o - t) / t).abs().mean(),
+    "quantile": quantile,
+    "log cosh": lambda o, t: torch.log(torch.cosh(o - t)).mean(),
+    "cauchy": lambda o, t: torch.log1p((o - t).square()).mean(),
+    "log ratio": lambda o, t: (o / t).abs().clamp(min=1e-6).log().square().mean(),
+    "sum of squares": lambda o, t: (o - t).square().sum(),
+    "root": lambda o, t: (o - t).square().mean().sqrt(),
+    "cosh": lambda o, t: torch.cosh(o - t).mean(),
+}
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_losses(name: str) -> None:
     unit = nalm.NRU(3, 1, seed=0)
-    train(unit, batches(lambda x: x[:, :1] / x[:, 2:], 3, 1.0, 5.0), 150, loss)
+    train(unit, batches(lambda x: x[:, :1] / x[:, 2:], 3, 1.0, 5.0), 150, LOSSES[name])
     assert unit.W.tolist() == [[1, 0, -1]]
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("name", [name for name in LOSSES if name not in ("log ratio", "relative", "cosh")])
+def test_losses_through_zero_with_and_without_a_grid_point(name: str, seed: int) -> None:
+    """Such losses once sent far samples anywhere: a Huber loss ended on a wrong grid point."""
+    whole, real = nalm.NAU(4, 1, seed=seed), nalm.NAU(4, 1, seed=seed)
+    train(whole, batches(lambda x: x[:, :1] - x[:, 1:2], 4), 100, LOSSES[name])
+    assert whole.W.tolist() == [[1, -1, 0, 0]]
+    train(real, batches(lambda x: 0.6 * x[:, :1] - 0.3 * x[:, 1:2], 4), 100, LOSSES[name])
+    torch.testing.assert_close(real.W, torch.tensor([[0.6, -0.3, 0.0, 0.0]]), atol=1e-4, rtol=0)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("name", ["huber", "narrow huber", "absolute", "quantile", "log cosh"])
+def test_a_linear_layer_above_under_other_losses(name: str, seed: int) -> None:
+    """Gain and bias are brought near, and the base optimiser goes on from there."""
+    torch.manual_seed(seed)
+    model = nn.Sequential(nalm.NRU(4, 1, seed=seed), nn.Linear(1, 1))
+    draw = batches(lambda x: 3 * x[:, :1] / x[:, 1:2] - 1, 4, 1.0, 3.0)
+    train(model, draw, 600, LOSSES[name], base=lambda p: torch.optim.Adam(p, 5e-3))
+    assert model[0].W.tolist() == [[1, -1, 0, 0]]
+    with torch.no_grad():
+        x, target = draw(1000)
+        assert float(squared(model(x), target) / target.var()) < 1e-3
+
+
+def test_the_root_of_no_error_at_all_has_no_slope_and_spoils_nothing() -> None:
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(2, 2), nalm.NAU(2, 1, seed=0))
+    optimiser = LocalGaussNewton(model)
+    x = torch.ones(8, 2)
+
+    def exact() -> tuple[Tensor, Tensor]:
+        output = model(x)
+        return output, (output - output.detach()).square().mean().sqrt()
+
+    assert float(optimiser.step(exact)) == 0
+    assert all(bool(p.isfinite().all()) for p in model.parameters())
 
 
 def test_cross_entropy_above_a_readout() -> None:

@@ -14,9 +14,10 @@ import nalm
 from nalm.training.rule import LocalGaussNewton, Settings
 from nalm.training.rule.at_output import AtOutput
 from nalm.training.rule.batch import Pass
-from nalm.training.rule.curvature import loss_probes
+from nalm.training.rule.curvature import loss_curvature
+from nalm.training.rule.mode import swayed
 from nalm.training.rule.progress import ProgressState
-from nalm.training.rule.stack import Stack
+from nalm.training.rule.stack import ROUNDING, Stack, rounding_loss
 
 Draw = Callable[[int], tuple[Tensor, Tensor]]
 
@@ -165,12 +166,18 @@ def test_step_of_a_stack_is_the_factored_gauss_newton_step() -> None:
     torch.testing.assert_close(rows(optimiser), w + min(0.5, 2 * best) * step, rtol=1e-8, atol=1e-10)
 
 
-def test_probes_are_the_root_of_the_curvature_of_cross_entropy() -> None:
+def test_probes_are_the_root_of_the_curvature_of_cross_entropy_with_a_bound() -> None:
+    """The Hessian, raised so far that no sample is sent farther than all are wrong on average."""
     logits = torch.randn(6, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(0)).requires_grad_()
     loss = nn.functional.cross_entropy(logits, torch.tensor([0, 1, 2, 0, 1, 2]))
-    probes = torch.stack(loss_probes(loss, logits, 0, 0))  # (probes, samples, outputs)
+    probes = torch.stack(loss_curvature(loss, logits, 0, 0).probes)  # (probes, samples, outputs)
     p = logits.detach().softmax(-1)
     by_hand = (torch.diag_embed(p) - p.unsqueeze(-1) * p.unsqueeze(-2)) / 6
+    slopes = (p - nn.functional.one_hot(torch.tensor([0, 1, 2, 0, 1, 2]))).norm(dim=-1) / 6
+    distance = min(float(loss.detach() / slopes.sum()), float(logits.detach().square().mean().sqrt()))
+    missing = (slopes / distance - by_hand.diagonal(dim1=-2, dim2=-1).mean(-1)).clamp(min=0)
+    assert (missing > 0).any()
+    by_hand = by_hand + missing[:, None, None] * torch.eye(3)
     torch.testing.assert_close(torch.einsum("pni,pnj->nij", probes, probes), by_hand)
 
 
@@ -242,14 +249,15 @@ def models() -> list[nn.Module]:
     ]
 
 
+@pytest.mark.parametrize("half", [5, 13])  # in the middle of a look, and between two
 @pytest.mark.parametrize("which", range(5))
-def test_resumes_bit_for_bit(which: int, tmp_path: object) -> None:
+def test_resumes_bit_for_bit(which: int, half: int, tmp_path: object) -> None:
     inputs = 4 if which == 0 else 6
     draw = batches(lambda x: x[:, :1] * (x[:, 1:2] + x[:, 3:4]), inputs, 1.0, 2.0, 16)
     settings = Settings(attempt=10)  # so that a search is under way
     one, two = (models()[which] for _ in range(2))
     straight = train(one, draw, 25, settings=settings)
-    halfway = train(two, draw, 13, settings=settings)
+    halfway = train(two, draw, half, settings=settings)
     file = f"{tmp_path}/state.pt"
     torch.save({"model": two.state_dict(), "optimiser": halfway.state_dict()}, file)
     saved = torch.load(file, weights_only=True)
@@ -257,7 +265,7 @@ def test_resumes_bit_for_bit(which: int, tmp_path: object) -> None:
     resumed = LocalGaussNewton(fresh, settings=settings)
     resumed.load_state_dict(saved["optimiser"])
     fresh.load_state_dict(saved["model"])
-    go_on(resumed, draw, range(13, 25))
+    go_on(resumed, draw, range(half, 25))
     for (name, a), b in zip(one.state_dict().items(), fresh.state_dict().values(), strict=True):
         assert torch.equal(a, b), name
     assert str(straight.report()) == str(resumed.report())
@@ -423,14 +431,55 @@ def test_the_level_of_the_loss_rests_on_all_steps_since_the_last_look() -> None:
     assert int(progress.idle) == 3
 
 
-def test_where_a_loss_has_no_curvature_its_slope_over_the_size_of_the_output_stands_in() -> None:
-    """In a cohort of two: a squared error has a curvature, an absolute one has none."""
-    output = torch.tensor([[[3.0], [4.0]], [[6.0], [8.0]]], requires_grad=True)
-    loss = torch.stack([output[0].square().mean(), output[1].abs().mean()])
-    (probe,) = loss_probes(loss, output, 1, 1)
-    size = (0.5 * (6.0**2 + 8.0**2)) ** 0.5
-    by_hand = [[[1.0], [1.0]], [[0.5 / size], [0.5 / size]]]  # 2 / samples; a slope of 1 / samples over the size
+def test_where_a_loss_has_no_curvature_samples_are_sent_as_far_as_all_are_wrong_on_average() -> None:
+    """In a cohort: a squared error has a curvature, an absolute one has none, and a constant in it misleads."""
+    output = torch.tensor([[[3.0], [4.0]], [[6.0], [8.0]], [[6.0], [8.0]]], requires_grad=True)
+    loss = torch.stack([output[0].square().mean(), output[1].abs().mean(), output[2].abs().mean() + 100])
+    (probe,), squared = loss_curvature(loss, output, 1, 1)
+    assert squared.tolist() == [True, False, False]
+    size = (0.5 * (6.0**2 + 8.0**2)) ** 0.5  # the farthest that is believed
+    by_hand = [[[1.0], [1.0]], [[0.5 / 7], [0.5 / 7]], [[0.5 / size], [0.5 / size]]]  # 2 / samples; slope over distance
     torch.testing.assert_close(probe.square(), torch.tensor(by_hand))
+
+
+def test_batches_against_a_change_are_not_saved_up() -> None:
+    no, error = torch.tensor(False), torch.tensor(1.0)
+    said = swayed(no, torch.tensor(0), 1.5 * error, error, 0 * error, Settings())
+    assert (int(said.streak), bool(said.change)) == (0, False)
+    said = swayed(no, said.streak, 0.9 * error, error, 0 * error, Settings())
+    assert int(said.streak) == 1
+
+
+def test_the_loss_of_rounding_is_that_of_an_output_off_by_it() -> None:
+    output = torch.tensor([[3.0], [4.0]], requires_grad=True)
+    loss = (output - 1).square().mean()
+    off = ROUNDING * torch.finfo(torch.float32).eps * output.detach()
+    assert float(rounding_loss(Pass(output, loss, 1)).detach()) == pytest.approx(float(off.square().mean()))
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-4])
+def test_what_is_left_is_a_share_whatever_the_size_of_the_targets(scale: float) -> None:
+    unit = nalm.NAU(3, 1, seed=0)
+    draw = batches(first_times_second, 3, -2 * scale, 2 * scale)  # which no sum explains
+    assert train(unit, draw, 40).report().numbers()["the model/left"] > 0.9
+
+
+@pytest.mark.parametrize(
+    ("loss", "squared"),
+    [
+        (lambda e: e.square().mean(), True),
+        (lambda e: e.square().sum() + 3, True),
+        (lambda e: (torch.tensor([1.0, 0.0, 2.0]).unsqueeze(-1) * e.square()).sum(), True),
+        (lambda e: e.abs().mean(), False),
+        (lambda e: nn.functional.huber_loss(e, torch.zeros(3, 1)), False),
+        (lambda e: nn.functional.huber_loss(e, torch.zeros(3, 1), delta=9.0), True),
+        (lambda e: e.square().mean().sqrt(), False),
+    ],
+    ids=["mean", "sum and a constant", "weighted", "absolute", "huber", "huber inside", "root"],
+)
+def test_squared_errors_are_told_from_other_losses(loss: Callable[[Tensor], Tensor], squared: bool) -> None:
+    errors = torch.tensor([[0.5], [-2.0], [3.0]], requires_grad=True)
+    assert bool(loss_curvature(loss(errors), errors, 0, 1).squared) == squared
 
 
 def test_a_batch_is_refused_for_what_is_not_finite_and_not_for_a_sum_that_overflows() -> None:

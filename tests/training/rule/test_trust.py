@@ -383,6 +383,7 @@ def test_a_gate_inside_a_network_is_left_to_the_base_with_one_warning() -> None:
     with pytest.warns(UserWarning, match=r"Left to the base optimiser.*the gate of 1\.layers\.0") as caught:
         optimiser = train(model, batches(first_times_second, 3), 2)
     assert len(caught) == 1
+    assert caught[0].filename.endswith("test_steps.py")  # where `step` is called
     assert {one.position.value for one in optimiser.report().standings} == {"between layers"}
 
 

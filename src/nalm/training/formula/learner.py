@@ -16,7 +16,7 @@ from nalm.training.formula.attempts import Attempts, Size, confirms
 from nalm.training.formula.settings import Settings
 from nalm.training.formula.shape import Numbers
 from nalm.training.rule.base import Base, common_runs
-from nalm.training.rule.curvature import loss_probes
+from nalm.training.rule.curvature import loss_curvature
 from nalm.units.formula_layer import FormulaLayer
 
 LARGEST_SEED = 2**32
@@ -104,7 +104,7 @@ class FormulaLearner:
         if tuple(loss.shape) != self.runs:
             raise ValueError(f"The loss has shape {tuple(loss.shape)}; it needs {self.runs}, one number per run.")
         loss.sum().backward(retain_graph=True)  # type: ignore[no-untyped-call]
-        probes = loss_probes(loss, output, len(self.runs), self.steps)
+        probes = loss_curvature(loss, output, len(self.runs), self.steps).probes
         nodes = [y for track in self.tracks for _, y in track.uses]
         slopes = [torch.zeros_like(y) if y.grad is None else y.grad.clone() for y in nodes]
         sent = [torch.autograd.grad(output, nodes, p, retain_graph=True, allow_unused=True) for p in probes]

@@ -23,7 +23,6 @@ from nalm.training.rule.state import State
 from nalm.training.rule.watch import Watched
 
 DIGITS = 1e3  # so much larger than its rounding error a target has to be: three digits
-BENT = 0.01  # relative difference between a loss and its parabola from which on it is none
 CLEARLY = 0.9  # share of an error below which numbers cut to the box are worth storing: more than chance in 128 samples
 ROUNDING = 32.0  # errors below this many units of rounding are none: those of a hundred terms, added up at random
 
@@ -110,10 +109,8 @@ class AtOutput:
         """
         if feedback is None:
             return None
-        y, implied, loss = feedback.y, feedback.implied, batch.plain.loss.detach().double()
+        y, implied, bent = feedback.y, feedback.implied, ~batch.plain.curvature.squared
         lost = DIGITS * batch.plain.rounding * y.abs().median(-1).values > implied.abs().median(-1).values
-        squared = 0.5 * (feedback.curvature * (y - implied).square()).sum((-2, -1))
-        bent = (loss - squared).abs() > BENT * loss
         if bool((batch.ok & ~lost.any(-1) & ~bent).all()):
             return Known(feedback, batch.ok, bent)
         free, snapped = self.free.numbers, self.choice.snapped

@@ -10,7 +10,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from nalm.training.rule.curvature import loss_probes
+from nalm.training.rule.curvature import LossCurvature, loss_curvature
 from nalm.training.rule.watch import Watched
 
 
@@ -31,10 +31,15 @@ class Pass:
     learned_from: bool = True
 
     @cached_property
-    def probes(self) -> Sequence[Tensor]:
-        """Vectors at the output whose squares are the curvature of the loss; its graph must still be there."""
+    def curvature(self) -> LossCurvature:
+        """Of the loss at the output; its graph must still be there."""
         with torch.enable_grad():
-            return loss_probes(self.loss, self.output, self.loss.dim(), self.step)
+            return loss_curvature(self.loss, self.output, self.loss.dim(), self.step)
+
+    @property
+    def probes(self) -> Sequence[Tensor]:
+        """Vectors at the output whose squares are that curvature."""
+        return self.curvature.probes
 
     @cached_property
     def size(self) -> Tensor:
@@ -54,9 +59,18 @@ class Pass:
 
         The base optimiser alone learns from any output whose loss is finite, so then the loss says enough.
         """
-        loss = self.loss.detach()
         outputs = self.output.detach().sum().item() if self.learned_from else 0.0
-        return math.isfinite(outputs + (loss.sum() if loss.dim() else loss).item())
+        return math.isfinite(outputs + self._total)
+
+    @cached_property
+    def _total(self) -> float:
+        loss = self.loss.detach()
+        return (loss.sum() if loss.dim() else loss).item()
+
+    @property
+    def some_exact(self) -> bool:
+        """Whether any run has no loss at all: the root of a squared error has no slope there, but NaN."""
+        return bool((self.loss.detach() == 0).any()) if self.loss.dim() else self._total == 0
 
     @cached_property
     def finite(self) -> Tensor:

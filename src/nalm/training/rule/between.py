@@ -56,11 +56,12 @@ class Between:
         self.settled = False  # whether all rows are the rule's, so that the base optimiser passes over the unit
         self._writes = False  # whether any of its rows has to be stored after each step
         self._left = 0.0  # how far it still is to the grid, if all rows are on their way there
+        self._may_sleep = place.learned_below and ruled.box[0] == 0
 
     @property
     def stores(self) -> bool:
-        """Rows that are its own, until all are on the grid; and what is solved above them."""
-        return self._writes or self.line.solved is not None
+        """Its own rows, until all are on the grid; what is solved above them; and rows that may fall asleep."""
+        return self._writes or self.line.stores or (self._may_sleep and not self.settled)
 
     def due(self, step: int, in_company: bool = False) -> bool:
         """Ever more rarely while nothing changes."""
@@ -74,7 +75,16 @@ class Between:
         self.progress.learn(batch.losses, ok, batch.step - self.looks.last)
         held = torch.where(rows.owned.unsqueeze(-1), rows.held, self.ruled.read())
         view = View.of(self.ruled.form, feedback, feedback.y, intercept=True)
-        looked = self.evidence.look(feedback, view, held, ok)
+        looked = self.evidence.look(feedback, view, held, ok, batch.plain.curvature.squared)
+        if looked is None:
+            self.looks.goes_on(batch.step)
+        else:
+            self._act(looked, feedback, batch)
+        self.free.learn(self.ruled, view, ok, self.settings)
+
+    def _act(self, looked: LookedAt, feedback: Feedback, batch: Batch) -> None:
+        """What follows from a look."""
+        rows, ok = self.rows, batch.ok
         changed = self._decide(looked, ok, self._followed(batch.pace) >= self.settings.able)
         self.settled, self._writes = bool(rows.owned.all()), bool(rows.owned.any())
         self._left = self._distance()
@@ -82,21 +92,25 @@ class Between:
         if bool(following.any()) and self.ruled.unit.out_features > 1:
             rows.keep(ok, share=self._best_share(feedback))
         self.looks.looked(batch.step, bool(changed.any()), urgent=bool((rows.streak > 0).any()))
-        self.free.learn(self.ruled, view, ok, self.settings)
         if self.line.line is not None:
-            self._solve_line(feedback, looked)
-        if bool(looked.turned.any()):
-            rows.sums = None  # they were of other numbers
+            self._solve_line(feedback, looked, bool(batch.plain.curvature.squared.all()))
 
-    def _solve_line(self, feedback: Feedback, looked: LookedAt) -> None:
-        """Solve gain and bias above a row on the grid, or above one of which nothing is known yet."""
+    def _solve_line(self, feedback: Feedback, looked: LookedAt, squared: bool) -> None:
+        """Solve gain and bias above a row on the grid, or above one of which nothing is known yet.
+
+        Args:
+            squared: whether the loss is a squared error, so that targets are where its minimum is.
+        """
         arrived = self.rows.arrived
         through_zero = bool((feedback.x < 0).any() & (feedback.x > 0).any())
-        if not bool((looked.rigid & (arrived | (~looked.known & through_zero))).all()):
-            self.line.leave()
-            return
         on_grid = bool(arrived.all())
-        self.line.solve(feedback, self.ruled.form.exact(self.rows.held, feedback.x) if on_grid else feedback.y)
+        y = self.ruled.form.exact(self.rows.held, feedback.x) if on_grid else feedback.y
+        if squared and bool((looked.rigid & (arrived | (~looked.known & through_zero))).all()):
+            self.line.solve(feedback, y)
+        elif not squared and on_grid:
+            self.line.step(feedback, y)
+        else:
+            self.line.leave()
 
     def _followed(self, pace: float) -> float:
         """How fast the neighbours can follow; a linear layer that is solved in closed form does so at once."""
@@ -185,7 +199,16 @@ class Between:
             rows.move(ok, pace, self.glide, self.ruled.box, self.settings)
             self.ruled.write(rows.held, rows.owned)
             self._writes = not bool(rows.arrived.all())
+        if self._may_sleep and not self.settled:
+            self._keep_awake()
         self.line.write()
+
+    def _keep_awake(self) -> None:
+        """Leave no row of the base optimiser's at zero, where its box ends: the row would be 1 whatever lies below, and
+        that would learn nothing any more. Beside zero the layers below can still turn their numbers round."""
+        numbers = self.ruled.form.read(self.ruled.unit)
+        least = self.settings.awake
+        self.ruled.write(numbers.clamp(min=least), (numbers.amax(-1) < least) & ~self.rows.owned)
 
     def _distance(self) -> float:
         """How far it still is to the grid, in units of the grid; 0 if not all rows are on their way there."""
@@ -204,13 +227,18 @@ class Between:
         """All it remembers."""
         states = {"free": self.free, "rows": self.rows, "progress": self.progress}
         solved = None if self.line.solved is None else list(self.line.solved)
-        return {name: state.saved() for name, state in states.items()} | {"looks": self.looks.saved(), "solved": solved}
+        return {name: state.saved() for name, state in states.items()} | {
+            "looks": self.looks.saved(),
+            "gathered": self.evidence.gathered,
+            "solved": solved,
+        }
 
     def load(self, saved: Mapping[str, Any]) -> None:
         """Go on where it was saved."""
         for name, state in (("free", self.free), ("rows", self.rows), ("progress", self.progress)):
             state.loaded(saved[name], self.ruled.label)
         self.looks.load(saved["looks"])
+        self.evidence.gathered = int(saved["gathered"])
         self.settled, self._writes = bool(self.rows.owned.all()), bool(self.rows.owned.any())
         self._left = self._distance()
         self.line.solved = None if saved["solved"] is None else Solved(*saved["solved"])

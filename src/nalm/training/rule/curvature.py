@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 MOST_PROBES = 4  # up to this many outputs each gets its own probe and the curvature is exact, beyond they are mixed
 MOST_DENSE = 32  # up to this many outputs their mutual curvature counts (cross-entropy), beyond each one's own
-FLAT = 0.1  # a sample counts with at least this share of the mean curvature: far from a Huber loss' centre it has none
+BENT = 0.01  # relative difference between a loss and its parabola from which on it is none
 STREAMS = 8  # of random signs per step
 
 
@@ -25,8 +26,20 @@ def _drawn(step: int, probe: int, shape: tuple[int, ...], dtype: torch.dtype, de
     return torch.randint(0, 2, shape, generator=generator).mul_(2).sub_(1).to(device, dtype)
 
 
-def loss_probes(loss: Tensor, output: Tensor, runs: int, step: int) -> list[Tensor]:
-    """Vectors at the output whose squares, sent down and summed, are the Gauss-Newton curvature of every unit.
+class LossCurvature(NamedTuple):
+    """The curvature of a loss at the output.
+
+    Attributes:
+        probes: vectors at the output whose squares, sent down and summed, are the Gauss-Newton curvature of every unit.
+        squared: runs `(*runs,)` in which the loss is a squared error, and so tells where its minimum is.
+    """
+
+    probes: list[Tensor]
+    squared: Tensor
+
+
+def loss_curvature(loss: Tensor, output: Tensor, runs: int, step: int) -> LossCurvature:
+    """The curvature of a loss in a form that can be sent down to the units.
 
     Args:
         loss: of shape `runs`, a function of `output`.
@@ -42,7 +55,8 @@ def loss_probes(loss: Tensor, output: Tensor, runs: int, step: int) -> list[Tens
             "The loss does not depend on the output that was returned; return the tensor it was made from."
         )
     hessian = _hessian(slope, output, shape, step)
-    root = _root(_lifted(hessian, slope.detach().reshape(shape), output.detach().reshape(shape)))
+    hessian, squared = _bounded(hessian, loss.detach(), slope.detach().reshape(shape), output.detach().reshape(shape))
+    root = _root(hessian)
     if outputs <= MOST_PROBES:
         # signs leave each sample's own curvature as it is, but without them a layer that subtracts the mean of a batch
         # (BatchNorm) would take away what all samples have in common
@@ -51,7 +65,7 @@ def loss_probes(loss: Tensor, output: Tensor, runs: int, step: int) -> list[Tens
     else:
         each = [signs(step, p, root.shape[:-1], output) / MOST_PROBES**0.5 for p in range(MOST_PROBES)]
         directions = [(root @ s.unsqueeze(-1)).squeeze(-1) for s in each]
-    return [d.reshape(output.shape) for d in directions]
+    return LossCurvature([d.reshape(output.shape) for d in directions], squared)
 
 
 def _hessian(slope: Tensor, output: Tensor, shape: Sequence[int], step: int) -> Tensor:
@@ -75,18 +89,28 @@ def _hessian(slope: Tensor, output: Tensor, shape: Sequence[int], step: int) -> 
     return hessian if outputs == 1 else (hessian + hessian.mT) / 2
 
 
-def _lifted(hessian: Tensor, slope: Tensor, output: Tensor) -> Tensor:
-    """The Hessian with flat samples raised to a share of the mean; where all is flat, slope over size stands in."""
+def _bounded(hessian: Tensor, loss: Tensor, slope: Tensor, output: Tensor) -> tuple[Tensor, Tensor]:
+    """The Hessian raised so far that no sample is sent farther than all of them are wrong on average; and whether the
+    loss is a squared error `(*runs,)`, which needs no such bound.
+
+    Absolute errors, and a Huber loss far from its centre, say in which direction a sample is wrong and not how far; a
+    Newton step would go anywhere. But the loss over the sum of the slopes is how far they are on average. It is at most
+    the size of the output, as a loss may have terms that do not depend on the output.
+    """
     outputs = hessian.shape[-1]
     trace = hessian.diagonal(dim1=-2, dim2=-1).sum(-1)  # (*runs, samples)
-    mean = trace.clamp(min=0).mean(-1, keepdim=True)
-    least = FLAT * mean
-    if not bool((mean > 0).all()):
-        size = output.square().mean((-2, -1)).sqrt() + torch.finfo(output.dtype).tiny
-        stand_in = (slope.square().mean((-2, -1)).sqrt() / size).unsqueeze(-1) * outputs
-        least = torch.where(mean > 0, least, stand_in)
-    hessian.diagonal(dim1=-2, dim2=-1).add_(((least - trace) / outputs).clamp_(min=0).unsqueeze(-1))
-    return hessian
+    slopes = slope.square().sum(-1).sqrt()
+    alike = (trace.amin(-1) >= (1 - BENT) * trace.amax(-1)) & (trace.amin(-1) > 0)
+    parabolas = torch.where(trace > 0, outputs * slopes.square() / (2 * trace), 0.0).sum(-1)
+    squared = alike | ((loss - parabolas).abs() <= BENT * loss)
+    if bool(squared.all()):
+        return hessian, squared
+    size = output.square().mean((-2, -1)).sqrt() + torch.finfo(output.dtype).tiny
+    distance = torch.where(loss > 0, torch.minimum(loss / slopes.sum(-1), size), size)
+    missing = (slopes / distance.unsqueeze(-1) - trace / outputs).clamp_(min=0)
+    missing = torch.where(squared.unsqueeze(-1), 0.0, missing)
+    hessian.diagonal(dim1=-2, dim2=-1).add_(missing.unsqueeze(-1))
+    return hessian, squared
 
 
 def _root(hessian: Tensor) -> Tensor:

@@ -22,7 +22,7 @@ ALIKE = 0.5  # relative deviation of the curvature: 0 below a linear layer, 0.3 
 RIGID_FLOOR = 1e-4  # share that correlations of float32 and of a gain still on its way leave
 # Unexplained share up to which a batch of 128 knows it to 3 %, as `explains` asks: 2 r (1 - r^2) / sqrt(128).
 CLEAR = 0.2
-SAMPLES = 128  # for a correlation of their own; smaller batches are averaged
+SAMPLES = 128  # of one look: `explains`, `patience` and `CLEAR` are chosen for so many
 
 
 class LookedAt(NamedTuple):
@@ -59,7 +59,7 @@ class Evidence:
     Args:
         ruled: the unit.
         place: where it sits.
-        rows: what the rule does with each row; running averages of what was seen are kept there.
+        rows: what the rule does with each row; what the batches of a look have said so far is kept there.
         free: the regression of its implied targets.
         line: a linear layer directly above.
         settings: of the rule.
@@ -70,14 +70,27 @@ class Evidence:
     ) -> None:
         self.ruled, self.place, self.rows = ruled, place, rows
         self.free, self.line, self.settings = free, line, settings
+        self.gathered = 0  # samples of the present look
 
-    def look(self, feedback: Feedback, view: View, held: Tensor, ok: Tensor) -> LookedAt:
-        """What a look says about what the rows hold, and about the grid point in question."""
+    def look(self, feedback: Feedback, view: View, held: Tensor, ok: Tensor, squared: Tensor) -> LookedAt | None:
+        """What a look says about what the rows hold, and about the grid point in question; None if it needs more
+        batches, which are those of the next steps.
+
+        Args:
+            feedback: what the batch says.
+            view: in the coordinate in which the unit is linear.
+            held: the numbers of the rows `(*runs, out, in)`.
+            ok: runs `(*runs,)` that may learn from it.
+            squared: runs whose loss is a squared error; another one implies no more than the direction of a target.
+        """
         s, rows = self.settings, self.rows
         on_the_way = torch.where(rows.gliding.unsqueeze(-1), rows.goal, aim(held, self.ruled.grid))
         goal = torch.where(rows.arrived.unsqueeze(-1), held, on_the_way)
         full = undropped(goal, held, self.ruled.grid) if self.place.learned_below else goal
         left = self._shares(view, feedback, [held, goal, full], ok)
+        if self.gathered < SAMPLES:
+            return None
+        self.rows.sums, self.gathered = None, 0  # by the next look the network is another one
         least = left.least
         # layers below can learn to use an input that is kept, but never again one that is dropped
         keep = (left.given_up(left.full) < s.worth_trying) & ~rows.arrived & ~rows.gliding & ~rows.has_refused(full)
@@ -87,7 +100,7 @@ class Evidence:
         lossy = (goal == 0).any(-1) & (s.better * left.goal > least) & self.place.learned_below
         known = least <= s.informative
         clear = known & ((least <= CLEAR) | (not self.place.learned_below))
-        rigid = self._rigid(feedback)
+        rigid = self._rigid(feedback) & squared.unsqueeze(-1)
         asked = rigid & (rows.arrived | (given_up < s.worth_trying))  # else it is not approached in any case
         best = torch.minimum(least, self._bendable(feedback, goal)) if bool(asked.any()) else least
         far = rigid & (left.goal > s.decisive * best + RIGID_FLOOR)
@@ -106,17 +119,23 @@ class Evidence:
             values = torch.cat([values, linked.unsqueeze(0)])
             target, weight = torch.stack([target[0], view.target]), torch.stack([weight[0], view.weight])
         batch = moments(target.unsqueeze(1), values, weight.unsqueeze(1))  # (coordinates, candidates, *runs, out, 5)
-        memory = max(0.0, 1 - feedback.x.shape[-1] / SAMPLES)
-        old = batch if self.rows.sums is None else self.rows.sums.movedim((-3, -2), (0, 1))
-        mean = memory * old + (1 - memory) * batch
-        mean = torch.where(ok.reshape((*ok.shape, 1, 1)), mean, old)
-        self.rows.sums = mean.movedim((0, 1), (-3, -2))  # the runs in front, as everywhere
+        mean = self._so_far(batch, feedback.x.shape[-1], ok)
         left = unexplained(mean)
         if not form.linear:  # a reciprocal is no gain
             left = torch.stack([left[0], torch.where(covariance(mean[1]) > 0, left[1], 1.0)])
         least = left.amin(0)
         alive = (points != 0).any(-1)
         return Shares(least[0], least[1], *torch.where(alive, least[2:], 1.0))
+
+    def _so_far(self, batch: Tensor, samples: int, ok: Tensor) -> Tensor:
+        """The moments of all batches of this look, from those of the latest one."""
+        rows = self.rows
+        old = batch if rows.sums is None else rows.sums.movedim((-3, -2), (0, 1))
+        mean = old + samples / (self.gathered + samples) * (batch - old)
+        mean = torch.where(ok.reshape((*ok.shape, 1, 1)), mean, old)
+        rows.sums = mean.movedim((0, 1), (-3, -2))  # the runs in front, as everywhere
+        self.gathered += samples
+        return mean
 
     def _rigid(self, feedback: Feedback) -> Tensor:
         """Rows `(*runs, out)` whose neighbours absorb a gain and a bias and no more, so that a grid point has to be as

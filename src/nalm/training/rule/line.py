@@ -30,11 +30,13 @@ class LineAbove:
     Attributes:
         line: its parameters; None if what lies above is something else.
         solved: what it shall hold from now on; None while it is the base optimiser's.
+        once: what it shall hold after this step, and the base optimiser goes on from there.
     """
 
     def __init__(self, line: GainAndBias | None, rows: RowsState, memory: float) -> None:
         self.line, self.rows, self.memory = line, rows, memory
         self.solved: Solved | None = None
+        self.once: Solved | None = None
 
     def target(self, feedback: Feedback) -> Tensor:
         """The implied target `(*runs, out, samples)`, on a scale on which batches can be averaged: below a linear layer
@@ -49,16 +51,33 @@ class LineAbove:
     def solve(self, feedback: Feedback, y: Tensor) -> None:
         """By regression of the targets on what the unit computes, averaged over batches."""
         batch = moments(self.target(feedback), y, feedback.weight)
-        old, self.solved = self.rows.line, None
+        old = self.rows.line
         self.rows.line = batch if old is None else self.memory * old + (1 - self.memory) * batch
-        mean_target, mean, _, square, _ = self.rows.line.flatten().tolist()
-        variance = square - mean * mean
-        if variance > ALL_ALIKE * square:
-            gain = float(covariance(self.rows.line)) / variance
-            self.solved = Solved(gain, mean_target - gain * mean)
+        self.solved = _regression(self.rows.line)
+
+    def step(self, feedback: Feedback, y: Tensor) -> None:
+        """For losses whose targets are only on the way: by regression on this batch, and the base optimiser goes on."""
+        self.leave()
+        self.once = _regression(moments(self.target(feedback), y, feedback.weight))
+
+    @property
+    def stores(self) -> bool:
+        """Whether there is anything to store."""
+        return self.solved is not None or self.once is not None
 
     def write(self) -> None:
         """Store what was solved."""
-        if self.solved is not None and self.line is not None:
-            self.line.gain.fill_(self.solved.gain)
-            self.line.bias.fill_(self.solved.bias)
+        found, self.once = self.once or self.solved, None
+        if found is not None and self.line is not None:
+            self.line.gain.fill_(found.gain)
+            self.line.bias.fill_(found.bias)
+
+
+def _regression(mean: Tensor) -> Solved | None:
+    """Gain and bias from the moments of targets and outputs; None where all outputs are alike."""
+    mean_target, mean_output, _, square, _ = mean.flatten().tolist()
+    variance = square - mean_output * mean_output
+    if not variance > ALL_ALIKE * square:
+        return None
+    gain = float(covariance(mean)) / variance
+    return Solved(gain, mean_target - gain * mean_output)

@@ -19,6 +19,7 @@ class Looks:
         changed: the step of the last change.
         last: the step of the last look.
         made: how many there were.
+        batches: of the present look, which takes several steps if batches are small.
 
     >>> looks, made = Looks(spacing=4, rest=50), []
     >>> for step in range(1, 200):
@@ -44,6 +45,7 @@ class Looks:
     changed: int = 0
     last: int = 0
     made: int = 0
+    batches: int = 0
 
     def due(self, step: int, in_company: bool = False) -> bool:
         """Whether to look at this step.
@@ -53,6 +55,11 @@ class Looks:
             in_company: whether another unit looks anyway, which pays for most of it: then half the distance is enough.
         """
         return step >= ((self.last + self.next + 1) // 2 if in_company else self.next)
+
+    def goes_on(self, step: int) -> None:
+        """A look needs the next batch, too."""
+        self.last, self.next = step, step + 1
+        self.batches += 1
 
     def looked(self, step: int, changed: bool, urgent: bool = False) -> None:
         """One more look.
@@ -67,13 +74,16 @@ class Looks:
         if changed or urgent:
             self.changed = step
         tired = self.made // self.tires if self.tires and not urgent else 0
-        self.next = step + min(self.rest, max(self.least, tired, int((step - self.changed) / self.spacing)))
+        least = max(self.least, self.batches + 1)  # so that at most half of all steps are part of a look
+        self.next = step + min(self.rest, max(least, tired, int((step - self.changed) / self.spacing)))
+        self.batches = 0
 
     def saved(self) -> dict[str, int]:
         """When it looked and will look."""
-        return {"next": self.next, "changed": self.changed, "last": self.last, "made": self.made}
+        known = {"next": self.next, "changed": self.changed, "last": self.last}
+        return known | {"made": self.made, "batches": self.batches}
 
     def load(self, saved: dict[str, int]) -> None:
         """Go on where it was saved."""
         self.next, self.changed = int(saved["next"]), int(saved["changed"])
-        self.last, self.made = int(saved["last"]), int(saved["made"])
+        self.last, self.made, self.batches = int(saved["last"]), int(saved["made"]), int(saved["batches"])

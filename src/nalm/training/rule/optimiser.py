@@ -155,7 +155,7 @@ class LocalGaussNewton(torch.optim.Optimizer):
             self._learn(closure, watched, plain, partial(untouched, buffers, generator))
         if plain.all_finite or bool(plain.finite.any()):
             self._refused.in_a_row = 0
-            self._base_step(plain.all_finite)
+            self._base_step(usable=plain.all_finite and not plain.some_exact)
         else:
             self._refused.one_more()
             for buffer, value in zip(buffers, kept, strict=True):
@@ -213,9 +213,13 @@ class LocalGaussNewton(torch.optim.Optimizer):
             for mode in modes:
                 mode.learn([seen[id(one.unit)] for one in mode.units], batch)
 
-    def _base_step(self, all_finite: bool) -> None:
-        """A step of the base optimiser, and all units back into their boxes; runs that are not finite stay."""
-        if not all_finite:
+    def _base_step(self, usable: bool) -> None:
+        """A step of the base optimiser, and all units back into their boxes; runs that are not finite stay.
+
+        Args:
+            usable: whether all gradients are surely numbers.
+        """
+        if not usable:
             for group in self.param_groups:
                 for p in group["params"]:
                     if p.grad is not None:

@@ -30,7 +30,7 @@ class RowsState(State):
         refused: a grid point that made the loss worse `(*runs, out, in)`; at first none, which is NaN.
         before: level of the loss before a grid point was approached `(*runs,)`.
         unexplained: share of the implied target's variance that what the row holds leaves.
-        sums: running averages behind the correlations of small batches, of each candidate.
+        sums: averages behind the correlations of each candidate, over the batches of the present look.
         line: running averages behind the gain and bias of a linear layer directly above.
     """
 
