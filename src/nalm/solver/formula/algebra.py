@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import TypeAlias
 
 import numpy as np
@@ -102,12 +103,23 @@ def product(factors: Iterable[tuple[Formula, Fraction | int]]) -> Formula:
         scale, parts = _opened_factor(factor, Fraction(exponent))
         coefficient = coefficient * scale
         for inner, power in parts:
-            collected[inner] = collected.get(inner, Fraction(0)) + power
+            present = collected.get(inner)
+            collected[inner] = power if present is None else present + power
     kept = tuple((f, e) for f, e in collected.items() if e != 0)
     if not kept:
         return Constant(coefficient)
     body: Formula = kept[0][0] if len(kept) == 1 and kept[0][1] == 1 else PowerProduct(kept)
     return total([(coefficient, body)])
+
+
+@lru_cache(maxsize=2**16)  # a few megabytes: the dictionaries of all shapes over a dozen columns
+def monomial(*powers: tuple[int, Fraction | int]) -> Formula:
+    """The product of columns, each with its exponent; made once, as many shapes ask for the same ones.
+
+    >>> monomial((0, 1), (2, -1)) == product([(Input(0), 1), (Input(2), -1)])
+    True
+    """
+    return product((Input(int(i)), exponent) for i, exponent in powers)
 
 
 def _opened_factor(factor: Formula, exponent: Fraction) -> tuple[Number, list[tuple[Formula, Fraction]]]:

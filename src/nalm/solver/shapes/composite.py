@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from nalm.solver.data.problem import Problem
-from nalm.solver.formula.algebra import ONE, Formula, Input, inputs, product, total
+from nalm.solver.formula.algebra import ONE, Formula, Input, inputs, monomial, total
 from nalm.solver.formula.calculus import Indices, evaluate
 from nalm.solver.settings import SETTINGS
 from nalm.solver.shapes.beside import powers, supports
@@ -36,26 +36,35 @@ class SmallTrees(Sequence[Formula]):
     """
 
     def __init__(self, problem: Problem, columns: Indices) -> None:
-        every = [int(c) for c in columns]
-        monomials = [product([(Input(i), 1), (Input(j), 1)]) for i, j in pairs_of(every, 2)]
-        cubes = [product([(Input(i), 1), (Input(j), 2)]) for i, j in permutations(every, 2)]
-        both = [*combinations_of([*monomials, ONE], 2), *product_of(cubes, monomials)]
-        apart = ((a, b) for a, b in both if not inputs(a) & inputs(b))
-        self._binomials = [total([(Fraction(1), a), (Fraction(s), b)]) for a, b in apart for s in (1, -1)]
+        self._pairs = _pairs(tuple(columns.tolist()))
+        at_rows = {part: evaluate(part, problem.X) for pair in self._pairs for part in pair}
+        binomials = [at_rows[a] + sign * at_rows[b] for a, b in self._pairs for sign in (1, -1)]
         self._forest = Forest(problem.X[:, columns], columns)
         self._forest.grow()
         self._forest.grow()
         listed = np.concatenate([level.values for level in self._forest.levels])[
-            : SETTINGS.most_small_trees - len(self._binomials)
+            : SETTINGS.most_small_trees - len(binomials)
         ]
-        self.values = np.column_stack([*(evaluate(f, problem.X) for f in self._binomials), listed.T])
+        self.values = np.column_stack([*binomials, listed.T])
 
     def __len__(self) -> int:
         return int(self.values.shape[1])
 
     def __getitem__(self, index: Any) -> Any:
-        known = len(self._binomials)
-        return self._binomials[index] if index < known else self._forest.formula(int(index) - known)
+        pair, is_difference = divmod(int(index), 2)
+        if pair >= len(self._pairs):
+            return self._forest.formula(int(index) - 2 * len(self._pairs))
+        first, second = self._pairs[pair]
+        return total([(Fraction(1), first), (Fraction(-1 if is_difference else 1), second)])
+
+
+@lru_cache(maxsize=16)  # as for the monomials: many problems, few sets of columns
+def _pairs(columns: tuple[int, ...]) -> list[tuple[Formula, Formula]]:
+    """Two products of two inputs, or of three and two, that have no input in common."""
+    monomials = [monomial((i, 1), (j, 1)) for i, j in pairs_of(columns, 2)]
+    cubes = [monomial((i, 1), (j, 2)) for i, j in permutations(columns, 2)]
+    both = [*combinations_of([*monomials, ONE], 2), *product_of(cubes, monomials)]
+    return [(a, b) for a, b in both if not inputs(a) & inputs(b)]
 
 
 @lru_cache(maxsize=1)

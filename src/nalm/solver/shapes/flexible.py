@@ -17,7 +17,7 @@ from itertools import product as product_of
 import numpy as np
 
 from nalm.solver.data.problem import Problem
-from nalm.solver.formula.algebra import ONE, Formula, Input, product, size, total
+from nalm.solver.formula.algebra import ONE, Formula, Input, monomial, product, size, total
 from nalm.solver.formula.calculus import Array, evaluate
 from nalm.solver.settings import SETTINGS
 
@@ -60,12 +60,12 @@ def paired_terms(problem: Problem, columns: Sequence[int]) -> Terms:
     formulas: list[Formula] = []
     for i, j in combinations(columns, 2):
         first, second = problem.X[:, i], problem.X[:, j]
-        formulas.append(product([(Input(i), 1), (Input(j), 1)]))
+        formulas.append(monomial((i, 1), (j, 1)))
         middles = _about_middle(i, first), _about_middle(j, second)
         if middles != (Input(i), Input(j)):
             formulas.append(product([(middles[0], 1), (middles[1], 1)]))
-        formulas += [product([(Input(j), 1), (Input(i), -1)])] if _invertible(first) else []
-        formulas += [product([(Input(i), 1), (Input(j), -1)])] if _invertible(second) else []
+        formulas += [monomial((j, 1), (i, -1))] if _invertible(first) else []
+        formulas += [monomial((i, 1), (j, -1))] if _invertible(second) else []
     return _evaluated(problem, formulas)
 
 
@@ -76,7 +76,7 @@ def saturating_terms(problem: Problem, columns: Sequence[int]) -> Terms:
     for count in (1, 2, 3):
         for chosen in combinations(positive, count):
             for signs in product_of((1, -1), repeat=count - 1):  # m and 1/m saturate alike
-                inverse = product((Input(i), -sign) for i, sign in zip(chosen, (1, *signs), strict=True))
+                inverse = monomial(*((i, -sign) for i, sign in zip(chosen, (1, *signs), strict=True)))
                 for share in SETTINGS.saturating_shares:
                     half = float(f"{1 / np.quantile(evaluate(inverse, problem.X), share):.2g}")
                     formulas.append(product([(total([(Fraction(1), ONE), (half, inverse)]), -1)]))
@@ -185,12 +185,12 @@ def _of_column(i: int, x: Array) -> Iterator[Formula]:
     for power in range(2, min(levels, SETTINGS.highest_power + 1)):
         yield product([(middle, power)])
         if middle != Input(i):
-            yield product([(Input(i), power)])
+            yield monomial((i, power))
     if _invertible(x):
-        yield product([(Input(i), -1)])
-        yield product([(Input(i), -2)])
+        yield monomial((i, -1))
+        yield monomial((i, -2))
     if _invertible(x) and x[0] > 0:
-        yield product([(Input(i), Fraction(1, 2))])
+        yield monomial((i, Fraction(1, 2)))
 
 
 def _invertible(x: Array) -> bool:

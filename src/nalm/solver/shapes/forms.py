@@ -15,7 +15,7 @@ from itertools import product as every
 import numpy as np
 
 from nalm.solver.data.problem import Problem
-from nalm.solver.formula.algebra import ONE, Formula, Input, product
+from nalm.solver.formula.algebra import ONE, Formula, Input, monomial, product
 from nalm.solver.formula.calculus import Array, Indices
 from nalm.solver.settings import SETTINGS
 from nalm.solver.shapes.combine import combinations
@@ -78,8 +78,8 @@ def _forms(problem: Problem, rest: list[int], plain: bool) -> Iterator[tuple[lis
         with np.errstate(all="ignore"):
             values = np.column_stack([np.power(X, float(power)), np.ones(problem.rows)])
         if np.isfinite(values).all() and len(values) >= values.shape[1] + 4:
-            yield [*(product([(Input(i), power)]) for i in rest), ONE], values
+            yield [*(monomial((i, power)) for i in rest), ONE], values
     i, j = np.triu_indices(len(rest))
     if problem.rows >= len(i) + 8:
-        pairs = [product([(Input(rest[a]), 1), (Input(rest[b]), 1)]) for a, b in zip(i, j, strict=True)]
+        pairs = [monomial((rest[a], 1), (rest[b], 1)) for a, b in zip(i, j, strict=True)]
         yield pairs, X[:, i] * X[:, j]

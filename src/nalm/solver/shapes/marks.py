@@ -10,7 +10,7 @@ import numpy as np
 
 from nalm.solver.data.digits import marks, whole
 from nalm.solver.data.problem import Problem
-from nalm.solver.formula.algebra import Formula, Input, product, total
+from nalm.solver.formula.algebra import Formula, monomial, total
 from nalm.solver.formula.calculus import Array, Indices
 from nalm.solver.settings import SETTINGS
 from nalm.solver.shapes.shape import Groups
@@ -61,7 +61,7 @@ def _polynomial(columns: Sequence[int], levels: Array, target: Array) -> Formula
     subsets = list(chain.from_iterable(combinations(range(size), k) for k in range(size + 1)))
     products = np.stack([np.prod(rows[:, subset], axis=1) for subset in subsets], axis=1)
     coefficients = np.linalg.solve(products, target)
-    terms = (product([(Input(columns[i]), 1) for i in subset]) for subset in subsets)
+    terms = (monomial(*((columns[i], 1) for i in subset)) for subset in subsets)
     # Coefficients of marks are whole numbers, or with -1 among them fractions of 2 ** k.
     exact = (Fraction(round(float(c) * 2**size), 2**size) for c in coefficients)
     return total([(c, term) for c, term in zip(exact, terms, strict=True) if c])

@@ -12,7 +12,7 @@ from itertools import product as every
 import numpy as np
 
 from nalm.solver.data.problem import Problem
-from nalm.solver.formula.algebra import ONE, Formula, Input, product
+from nalm.solver.formula.algebra import ONE, Formula, monomial
 from nalm.solver.formula.calculus import Array, Indices, evaluate
 from nalm.solver.settings import SETTINGS
 from nalm.solver.shapes.beam import sparse_sums
@@ -64,18 +64,18 @@ class Monomials:
 def dictionary(columns: tuple[int, ...]) -> Monomials:
     """The monomials: 1, powers of one input, products of two with exponents to ±2, products of three with ±1."""
     listed = list(islice(_factors(columns), SETTINGS.most_features))
-    numbers = {factor: k for k, factor in enumerate(dict.fromkeys(chain.from_iterable(listed)))}
-    powers = [product([factor]) for factor in numbers]
-    chosen = [[*(numbers[factor] for factor in factors), *[len(powers)] * (3 - len(factors))] for factors in listed]
-    return Monomials(tuple(map(product, listed)), (*powers, ONE), np.array(chosen))
+    numbers = {power: k for k, power in enumerate(dict.fromkeys(chain.from_iterable(listed)))}
+    powers = [monomial(power) for power in numbers]
+    chosen = [[*(numbers[power] for power in factors), *[len(powers)] * (3 - len(factors))] for factors in listed]
+    return Monomials(tuple(monomial(*factors) for factors in listed), (*powers, ONE), np.array(chosen))
 
 
-def _factors(columns: tuple[int, ...]) -> Iterator[list[tuple[Formula, Fraction | int]]]:
+def _factors(columns: tuple[int, ...]) -> Iterator[list[tuple[int, Fraction | int]]]:
     yield []
     for i, exponent in every(columns, SINGLES):
-        yield [(Input(i), exponent)]
+        yield [(i, exponent)]
     for (i, j), a, b in every(combinations(columns, 2), PAIRS, PAIRS):
-        yield [(Input(i), a), (Input(j), b)]
+        yield [(i, a), (j, b)]
     if len(columns) <= SETTINGS.triple_columns:
         for chosen, exponents in every(combinations(columns, 3), every(TRIPLES, repeat=3)):
-            yield [(Input(i), e) for i, e in zip(chosen, exponents, strict=True)]
+            yield list(zip(chosen, exponents, strict=True))

@@ -9,7 +9,7 @@ from itertools import combinations_with_replacement
 import numpy as np
 
 from nalm.solver.data.problem import Problem
-from nalm.solver.formula.algebra import Formula, Input, product
+from nalm.solver.formula.algebra import Formula, monomial
 from nalm.solver.formula.calculus import Array, Indices
 from nalm.solver.settings import SETTINGS
 from nalm.solver.shapes.derived import derived
@@ -64,7 +64,7 @@ def rational(problem: Problem, columns: Indices) -> Groups:
         for degree in range(2, RATIONAL_DEGREES[len(chosen)] + 1):
             yield from _quotients(problem, list(_monomials(chosen, degree)))
     for degree in range(2, SEPARATE_DEGREE + 1) if len(columns) > 1 else ():
-        yield from _quotients(problem, [product([(Input(int(i)), e)]) for i in columns for e in range(1, degree + 1)])
+        yield from _quotients(problem, [monomial((int(i), e)) for i in columns for e in range(1, degree + 1)])
 
 
 def _quotients(problem: Problem, monomials: list[Formula]) -> Groups:
@@ -85,5 +85,4 @@ def _choices(columns: Indices, degrees: dict[int, int]) -> Iterator[list[int]]:
 def _monomials(columns: list[int], degree: int) -> Iterator[Formula]:
     for size in range(1, degree + 1):
         for chosen in combinations_with_replacement(columns, size):
-            counts = {i: chosen.count(i) for i in chosen}
-            yield product((Input(i), int(n)) for i, n in counts.items())
+            yield monomial(*((i, chosen.count(i)) for i in dict.fromkeys(chosen)))

@@ -9,7 +9,7 @@ import numpy as np
 
 from nalm.core.parity import parities
 from nalm.solver.data.problem import Problem
-from nalm.solver.formula.algebra import Formula, Input, PowerProduct, WeightedSum, product, total
+from nalm.solver.formula.algebra import Formula, Input, PowerProduct, WeightedSum, monomial, total
 from nalm.solver.formula.calculus import Array, Indices
 from nalm.solver.settings import SETTINGS
 from nalm.solver.shapes.linear import least_squares, snap, sparse_weights
@@ -89,7 +89,7 @@ def _signed(X: Array, y: Array, exponents: dict[int, Fraction], signs: Indices) 
         *odd, flipped = found.taken[0]
         factors |= {int(i): Fraction(1) for i, takes_part in zip(signs, odd, strict=True) if takes_part}
         negative = np.full(len(X), flipped)
-    body = product((Input(i), e) for i, e in factors.items())
+    body = monomial(*factors.items())
     magnitude = np.ones(len(X))
     with np.errstate(all="ignore"):
         for i, exponent in factors.items():

@@ -12,7 +12,7 @@ from itertools import combinations_with_replacement
 import numpy as np
 
 from nalm.solver.data.problem import Problem
-from nalm.solver.formula.algebra import HALF, ONE, Formula, Input, Number, WeightedSum, product, total
+from nalm.solver.formula.algebra import HALF, ONE, Formula, Input, Number, WeightedSum, monomial, product, total
 from nalm.solver.formula.calculus import Array, Indices, evaluate
 from nalm.solver.settings import SETTINGS
 from nalm.solver.shapes.null_vector import in_ratios, null_vector
@@ -47,7 +47,7 @@ def _roots(problem: Problem, columns: list[int]) -> Iterator[Formula]:
 def _terms(columns: list[int]) -> tuple[list[Formula], Array]:
     """What A, B and C may hold, one after another, and which power of y each term stands beside."""
     line: list[Formula] = [ONE, *(Input(i) for i in columns)]
-    squares = [product([(Input(i), 1), (Input(j), 1)]) for i, j in combinations_with_replacement(columns, 2)]
+    squares = [monomial((i, 1), (j, 1)) for i, j in combinations_with_replacement(columns, 2)]
     powers = np.repeat([0.0, 1.0, 2.0], [len(line) + len(squares), len(line), len(line)])
     return [*line, *squares, *line, *line], powers
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nalm.solver.data.problem import Problem
-from nalm.solver.formula.algebra import ONE, Formula, Input, product
+from nalm.solver.formula.algebra import ONE, Formula, Input, monomial
 from nalm.solver.formula.calculus import Array
 from nalm.solver.settings import SETTINGS
 from nalm.solver.shapes.combine import combinations, grid_sum
@@ -62,7 +62,7 @@ def sum_of_powers(problem: Problem) -> Groups:
             values = np.power(problem.X, float(power))
         if not np.isfinite(values).all():
             continue
-        features = [*(product([(Input(i), power)]) for i in range(problem.columns)), ONE]
+        features = [*(monomial((i, power)) for i in range(problem.columns)), ONE]
         table = np.column_stack([values, np.ones(len(values))])
         targets = np.stack([target_power.target(problem.y) for target_power in ways], axis=1)
         explained = _mostly_explained(table, targets, problem.reach(SETTINGS.powers_close))

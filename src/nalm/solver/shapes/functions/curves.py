@@ -12,7 +12,7 @@ from typing import TypeAlias
 import numpy as np
 
 from nalm.solver.data.problem import Problem
-from nalm.solver.formula.algebra import ONE, Applied, Formula, Input, WeightedSum, inputs, product, total
+from nalm.solver.formula.algebra import ONE, Applied, Formula, Input, WeightedSum, inputs, monomial, product, total
 from nalm.solver.formula.calculus import Array, Indices, evaluate
 from nalm.solver.formula.functions import Function
 from nalm.solver.settings import SETTINGS
@@ -145,13 +145,13 @@ def _families(problem: Problem, columns: list[int], logarithms: bool) -> Iterato
         yield _shifted_power(problem, i)
         yield _two_exponentials(problem, Input(i))
         yield _two_waves(problem, Input(i))
-        yield _damped(problem, product([(Input(i), 2)]), Input(i))
+        yield _damped(problem, monomial((i, 2)), Input(i))
         if i in logs:
             yield _two_exponentials(problem, logs[i])
             yield _damped(problem, logs[i], Input(i))
     for i, j in permutations(columns, 2):
         yield _damped(problem, Input(i), Input(j))
-        yield _damped(problem, product([(Input(i), 2)]), Input(j))
+        yield _damped(problem, monomial((i, 2)), Input(j))
     for i, j in combinations(columns, 2):
         yield _waves_multiplied(problem, Input(i), Input(j))
 

@@ -12,7 +12,7 @@ from fractions import Fraction
 import numpy as np
 
 from nalm.solver.data.problem import Problem
-from nalm.solver.formula.algebra import Applied, Formula, Input, exponential, product
+from nalm.solver.formula.algebra import Applied, Formula, Input, exponential, monomial, product
 from nalm.solver.formula.calculus import Array, Indices
 from nalm.solver.formula.functions import Function, inverse_of, slope_of
 from nalm.solver.settings import SETTINGS
@@ -72,6 +72,6 @@ def _arguments(problem: Problem, column: int, outer: _Outer, logarithms: bool) -
         yield Input(column)
     if logarithms and np.all(problem.X[:, column] > 0):
         yield Applied(Function.LOG, Input(column))
-    yield product([(Input(column), 2)])
+    yield monomial((column, 2))
     if np.all(problem.X[:, column] != 0):
-        yield product([(Input(column), -1)])
+        yield monomial((column, -1))

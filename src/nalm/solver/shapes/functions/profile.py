@@ -11,7 +11,7 @@ from itertools import product as every
 import numpy as np
 
 from nalm.solver.data.problem import Problem
-from nalm.solver.formula.algebra import ONE, Applied, Formula, Input, WeightedSum, product, total
+from nalm.solver.formula.algebra import ONE, Applied, Formula, Input, WeightedSum, monomial, product, total
 from nalm.solver.formula.calculus import Array, Indices, evaluate
 from nalm.solver.formula.functions import Function
 from nalm.solver.settings import SETTINGS
@@ -236,11 +236,11 @@ def _grid_monomials(columns: list[int]) -> Iterator[Formula]:
     for exponents in every((0, 1, -1), repeat=len(columns)):
         first = next((e for e in exponents if e), 0)
         if first:
-            factors = [(Input(i), e) for i, e in zip(columns, exponents, strict=True) if e]
-            yield product(factors)
-            yield product([(f, 2 * e) for f, e in factors])
+            powers = [(i, e) for i, e in zip(columns, exponents, strict=True) if e]
+            yield monomial(*powers)
+            yield monomial(*((i, 2 * e) for i, e in powers))
     for (i, j), e, f in every(permutations(columns, 2), (2, -2), (1, -1)):
-        yield product([(Input(i), e), (Input(j), f)])
+        yield monomial((i, e), (j, f))
     for i, j in permutations(columns, 2):
         for power in (1, 2):
             gap = total([(Fraction(1), Input(i)), (Fraction(-1), Input(j))])

@@ -13,7 +13,7 @@ from itertools import product as every
 import numpy as np
 
 from nalm.solver.data.problem import Problem
-from nalm.solver.formula.algebra import ONE, Applied, Formula, Input, product, total
+from nalm.solver.formula.algebra import ONE, Applied, Formula, Input, monomial, product, total
 from nalm.solver.formula.calculus import Array, Indices, evaluate
 from nalm.solver.formula.functions import Function
 from nalm.solver.settings import SETTINGS
@@ -41,7 +41,7 @@ def sum_with_functions(problem: Problem, columns: Indices, chosen: Sequence[Func
     apart = tuple(int(i) for i in columns if np.all(problem.X[:, i]))
     terms, values = _terms(tuple(int(i) for i in columns), apart, tuple(chosen)).finite(some.X, most)
     yield _sums(problem, some, terms, values, line)
-    cubic = [product([(Input(i), e)]) for i, e in every(every_input, (2, 3))]
+    cubic = [monomial((i, e)) for i, e in every(every_input, (2, 3))]
     if problem.columns <= SETTINGS.cubic_columns and problem.rows >= len(cubic) + len(line) + SETTINGS.spare_rows:
         yield _sums(problem, some, terms, values, [*cubic, *line])
 
@@ -94,11 +94,9 @@ def _terms(columns: tuple[int, ...], apart: tuple[int, ...], chosen: tuple[Funct
         apart: columns without zeros.
     """
     plain = list(features(np.array(columns), chosen))
-    of_powers = [
-        Applied(f, product([(Input(i), e)])) for f, i, e in every(MULTIPLIED, columns, (1, 2, 3)) if f in chosen
-    ]
+    of_powers = [Applied(f, monomial((i, e))) for f, i, e in every(MULTIPLIED, columns, (1, 2, 3)) if f in chosen]
     singles: list[Formula] = [*_powers(columns), *plain]
-    times = [product([(Input(i), e)]) for i, e in every(columns, (1, -1, 2, 3)) if e > 0 or i in apart]
+    times = [monomial((i, e)) for i, e in every(columns, (1, -1, 2, 3)) if e > 0 or i in apart]
     squares = [product([(f, 2)]) for f in of_powers]
     parts = [*singles, *of_powers, *squares, *times, ONE]
     once, twice = len(singles), len(singles) + len(of_powers)
@@ -115,7 +113,7 @@ def _terms(columns: tuple[int, ...], apart: tuple[int, ...], chosen: tuple[Funct
 
 def _powers(columns: Sequence[int]) -> Iterator[Formula]:
     """Powers of one input, products of two, and powers that saturate: x ** 4 / (1 + x ** 4) and its likes."""
-    yield from (product([(Input(i), e)]) for i, e in every(columns, (2, 3, 4, 5, -1, -2)))
-    yield from (product([(Input(i), 1), (Input(j), 1)]) for i, j in pairs_of(columns, 2))
+    yield from (monomial((i, e)) for i, e in every(columns, (2, 3, 4, 5, -1, -2)))
+    yield from (monomial((i, 1), (j, 1)) for i, j in pairs_of(columns, 2))
     for i, e in every(columns, (1, 2, 4)):
-        yield product([(total([(Fraction(1), ONE), (Fraction(1), product([(Input(i), e)]))]), -1)])
+        yield product([(total([(Fraction(1), ONE), (Fraction(1), monomial((i, e)))]), -1)])

@@ -8,7 +8,7 @@ from itertools import product as every
 import numpy as np
 
 from nalm.solver.data.problem import Problem
-from nalm.solver.formula.algebra import ONE, Applied, Formula, Input, product, total
+from nalm.solver.formula.algebra import ONE, Applied, Formula, Input, monomial, product, total
 from nalm.solver.formula.calculus import Array, Indices, evaluate
 from nalm.solver.formula.functions import Function
 from nalm.solver.settings import SETTINGS
@@ -24,7 +24,7 @@ def waves(problem: Problem, columns: Indices, chosen: Sequence[Function], multip
     if multiplied:
         factors += [(Input(int(j)), problem.X[:, j]) for j in columns]
         apart = [int(j) for j in columns if np.all(problem.X[:, j] != 0)]
-        factors += [(product([(Input(j), -1)]), 1 / problem.X[:, j]) for j in apart]
+        factors += [(monomial((j, -1)), 1 / problem.X[:, j]) for j in apart]
     for i, line in every((int(c) for c in columns), lines):
         yield _waves_of(problem, line, i, chosen, factors)
 
