@@ -20,6 +20,7 @@ from nalm.solver.shapes.combine import combinations, grid_sum
 from nalm.solver.shapes.factored import _with_fractions
 from nalm.solver.shapes.flexible import linear_terms, paired_terms, sparse_sums
 from nalm.solver.shapes.functions.curves import curves
+from nalm.solver.shapes.functions.line import Line, fitted_beside, lines_of
 from nalm.solver.shapes.functions.profile import PROFILES, _Near, _refined_scale, _with_profile
 from nalm.solver.shapes.functions.wave import _Scan
 from nalm.solver.shapes.linear import least_squares, snap, sparse_weights
@@ -180,11 +181,43 @@ SIZES = np.geomspace(0.05, 30, 40)
 def test_a_scan_finds_the_scale_of_a_wave_beside_a_line_and_behind_a_factor(function, grid, truth, scale) -> None:
     X = table(120, 2, low=-1.0, high=1.0)
     base, factor = np.column_stack([np.ones(120), X]), X[:, 1]
-    scan = _Scan(Problem(X, 3 - X[:, 0] + 2 * factor * truth(X[:, 0])), base, X[:, 0], function, rows=96)
+    line = Line(base, 3 - X[:, 0] + 2 * factor * truth(X[:, 0]), np.ones(120))
+    scan = _Scan(line, X[:, 0], function, rows=96, seed=0)
     place = scan.best(factor, scan.waves(grid))
     assert scan.refined(factor, grid, place) == pytest.approx(scale, rel=1e-5)
-    noise = _Scan(Problem(X, np.random.default_rng(4).normal(size=120)), base, X[:, 0], function, rows=96)
+    nothing = Line(base, np.random.default_rng(4).normal(size=120), np.ones(120))
+    noise = _Scan(nothing, X[:, 0], function, rows=96, seed=0)
     assert noise.best(factor, noise.waves(grid)) is None
+
+
+def test_rows_count_alike_unless_targets_are_of_many_sizes() -> None:
+    X = np.linspace(1, 2, 100)[:, None]
+    (plain,) = lines_of(Problem(X, X[:, 0]))
+    assert not plain.of_shares
+    np.testing.assert_array_equal(plain.columns, np.column_stack([np.ones(100), X]))
+    y = -np.geomspace(1e-6, 1.0, 100)
+    alike, shares = lines_of(Problem(X, y))
+    assert (alike.of_shares, shares.of_shares) == (False, True)
+    small = np.quantile(-y, 0.1)
+    np.testing.assert_allclose(shares.weights, np.minimum(small / -y, 1))  # 1 for the tenth with the smallest targets
+    np.testing.assert_allclose(shares.y, np.maximum(y, -small))
+    np.testing.assert_allclose(shares.columns[:, 1], X[:, 0] * shares.weights)
+    assert len(lines_of(Problem(X, np.where(np.arange(100) < 20, 0.0, y)))) == 1  # a tenth is zero: no smallest size
+    assert [line.columns.shape[1] for line in lines_of(Problem(X, y, additive=0.1))] == [1, 2]
+
+
+def test_terms_beside_a_line_are_fitted_by_shares_of_the_target() -> None:
+    x = np.linspace(0, 1, 200)
+    truth = np.exp(30 * x) - 1
+    line = Line(np.ones((200, 1)), truth + 1e-3 * truth * np.cos(50 * x), np.ones(200))
+    weights = 1 / (truth + 1)
+    by_shares = Line(line.columns * weights[:, None], line.y * weights, weights)
+    plain, fitted = (fitted_beside(each, [np.exp(30 * x)]) for each in (line, by_shares))
+    assert plain is not None
+    assert plain.line == ()  # beside 1e13 nothing is seen of the constant
+    assert fitted is not None
+    assert fitted.weights[0] == pytest.approx(1, abs=1e-3)
+    assert fitted.line[0][0] == pytest.approx(-1, abs=1e-2)
 
 
 def test_a_scale_is_refined_between_its_neighbours() -> None:

@@ -59,10 +59,22 @@ class Functions:
     growth_scan: tuple[float, float, int] = (0.05, 30.0, 40)
     """Exponents over the range of an input at which exp and tanh are tried: at 0.05 exp is a straight line but
     for three parts in ten thousand, at 30 the largest value is 1e13 times the smallest."""
+    share_scan: tuple[float, float, float] = (0.5, 80.0, 0.5)
+    """The same where errors count as shares of the target: there an exponential whose exponent is one off over the
+    range is wrong by a factor of e at its end, however fast it grows. At 80 it grows by 1e35."""
+    small_targets: float = 0.1
+    """Share of the rows, those with the smallest targets, that are all weighted alike where errors count as shares of
+    the target: a few may be next to zero by chance, and would then be all that counts."""
+    many_sizes: float = 1e-4
+    """The largest of these small targets, as a share of the largest of all, below which they count for nothing in a
+    sum of squares: an error of all of it there is 1e-8 of that of the largest."""
     wave_points: int = 12
     """Distinct values of an input, below which a wave through them says nothing."""
     wave_scales: float = 400.0
     """Radians over the range of an input up to which frequencies are scanned, in steps of one half."""
+    waved_columns: int = 4
+    """Inputs, the most important first, whose products and quotients of two are tried as the argument of a wave: 18
+    scans beside those of single inputs."""
     wave_close: float = 0.3
     """Share of the target left at the best scanned scale, above which no wave is there."""
     changing_close: float = 0.05

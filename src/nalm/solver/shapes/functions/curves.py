@@ -16,7 +16,7 @@ from nalm.solver.formula.algebra import ONE, Applied, Formula, Input, WeightedSu
 from nalm.solver.formula.calculus import Array, Indices, evaluate
 from nalm.solver.formula.functions import Function
 from nalm.solver.settings import SETTINGS
-from nalm.solver.shapes.functions.line import Beside, fitted_beside, lines_of, rows_beside
+from nalm.solver.shapes.functions.line import Beside, Line, fitted_beside, lines_of, rows_beside
 from nalm.solver.shapes.functions.wave import turned
 from nalm.solver.shapes.shape import Groups
 
@@ -53,10 +53,10 @@ def curves(problem: Problem, columns: Indices, chosen: Sequence[Function]) -> Gr
             yield from (_proposed(problem, line, family) for line in lines)
 
 
-def _proposed(problem: Problem, line: Array, family: _Curves) -> Iterator[Formula]:
+def _proposed(problem: Problem, line: Line, family: _Curves) -> Iterator[Formula]:
     def fit(terms: list[Formula]) -> Beside | None:
         with np.errstate(all="ignore"):
-            return fitted_beside(line, [evaluate(term, problem.X) for term in terms], problem.y)
+            return fitted_beside(line, [evaluate(term, problem.X) for term in terms])
 
     scan, least = _Left(problem, line, family, SETTINGS.curve_rows), np.min(np.abs(family.pairs[:, 1]))
     if not len(starts := scan.starts()):
@@ -74,10 +74,10 @@ class _Left:
     `worth` is the share of the rest that a curve may leave to be written down.
     """
 
-    def __init__(self, problem: Problem, line: Array, family: _Curves, rows: int) -> None:
-        some, self.basis = rows_beside(line, rows, problem.seed)
+    def __init__(self, problem: Problem, line: Line, family: _Curves, rows: int) -> None:
+        some, self.basis = rows_beside(line.columns, rows, problem.seed)
         self.X, self.family = problem.X[some], family
-        y = problem.y[some]
+        self.weights, y = line.weights[some], line.y[some]
         rest = y - self.basis @ (self.basis.T @ y)
         height = float(np.linalg.norm(rest)) or 1.0
         self.rest = rest / height
@@ -126,7 +126,8 @@ class _Left:
         left, directions = np.repeat(self.rest[None], len(pairs), axis=0), list[Array]()
         with np.errstate(all="ignore"):
             for part in self.family.parts(pairs[:, :1], pairs[:, 1:], self.X):
-                fresh = part - (part @ self.basis) @ self.basis.T
+                weighted = part * self.weights
+                fresh = weighted - (weighted @ self.basis) @ self.basis.T
                 for other in directions:
                     fresh = fresh - other * np.sum(other * fresh, axis=1, keepdims=True)
                 directions.append(fresh / np.linalg.norm(fresh, axis=1, keepdims=True))

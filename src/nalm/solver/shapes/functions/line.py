@@ -14,18 +14,47 @@ from nalm.solver.settings import SETTINGS
 from nalm.solver.shapes.linear import gram_inverse, least_squares
 
 
-def lines_of(problem: Problem) -> list[Array]:
-    """A constant and the inputs, `(rows, 1 + columns)`; under noise first the constant alone.
+@dataclass(frozen=True, eq=False)
+class Line:
+    """A constant and inputs, and the target beside them, with every row times its weight.
 
-    There, a line that is not in the law takes up a part of a curve that is.
+    Attributes:
+        columns: `(rows, columns)`, the constant first.
+        y: `(rows,)`.
+        weights: `(rows,)`.
+    """
+
+    columns: Array
+    y: Array
+    weights: Array
+
+    @property
+    def of_shares(self) -> bool:
+        """Do errors count as shares of the target?"""
+        return bool(np.ptp(self.weights))
+
+
+def lines_of(problem: Problem) -> list[Line]:
+    """A constant and the inputs, all rows alike; under noise first the constant alone.
+
+    There, a line that is not in the law takes up a part of a curve that is. Without noise a target of many sizes, such
+    as the current of a diode, is also seen with errors as shares of it: all rows alike see only its largest values.
     """
     line = np.column_stack([np.ones(problem.rows), problem.X])
-    return [line[:, :1], line] if problem.noisy else [line]
+    alike = np.ones(problem.rows)
+    if problem.noisy:
+        return [Line(line[:, :1], problem.y, alike), Line(line, problem.y, alike)]
+    size, largest = np.abs(problem.y), float(np.max(np.abs(problem.y)))
+    small = float(np.quantile(size, SETTINGS.small_targets))
+    if not 0 < small < SETTINGS.many_sizes * largest:
+        return [Line(line, problem.y, alike)]
+    shares = small / np.maximum(size, small)
+    return [Line(line, problem.y, alike), Line(line * shares[:, None], problem.y * shares, shares)]
 
 
 @once_for_table(most=4)  # every scan beside a line asks for the same
 def rows_beside(line: Array, most: int, seed: int) -> tuple[Indices, Array]:
-    """So many rows for a scan of what stands beside a line, and a basis of the line there, `(rows, columns)`.
+    """So many rows for a scan of what stands beside the columns of a line, and a basis of them, `(rows, columns)`.
 
     Each column of the line explains one more of them, whatever the target.
     """
@@ -48,9 +77,9 @@ class Beside:
             yield total(listed)
 
 
-def fitted_beside(line: Array, values: Sequence[Array], y: Array) -> Beside | None:
+def fitted_beside(line: Line, values: Sequence[Array]) -> Beside | None:
     """Terms with `values` at every row, and a line; None without finite values, or if large terms cancel each other."""
-    design = np.column_stack([*values, line])
+    design, y = np.column_stack([*(value * line.weights for value in values), line.columns]), line.y
     if not np.isfinite(design).all():
         return None
     weights = least_squares(design, y)
@@ -63,6 +92,6 @@ def fitted_beside(line: Array, values: Sequence[Array], y: Array) -> Beside | No
     deviations = np.sqrt(left * gram_inverse(unit))
     matters = (shares > SETTINGS.close) & (np.abs(weights) * length > SETTINGS.significant * deviations)
     count = len(values)
-    names: list[Formula] = [ONE, *(Input(i) for i in range(line.shape[1] - 1))]
+    names: list[Formula] = [ONE, *(Input(i) for i in range(line.columns.shape[1] - 1))]
     kept = zip(weights[count:], names, matters[count:], strict=True)
     return Beside(tuple(map(float, weights[:count])), tuple((float(w), t) for w, t, m in kept if m))

@@ -53,6 +53,10 @@ PROFILES = (
         lambda a: np.abs(a) + np.log1p(np.exp(-2 * np.abs(a))),
         lambda u: total([(Fraction(1), _exp(u)), (Fraction(1), _exp(_negative(u)))]),
     ),
+    _Profile(
+        lambda a: np.abs(a) + np.log(-np.expm1(-2 * np.abs(a))),
+        lambda u: total([(Fraction(1), _exp(u)), (Fraction(-1), _exp(_negative(u)))]),
+    ),
     _Profile(lambda a: np.log(np.abs(np.tanh(a))), lambda u: Applied(Function.TANH, u)),
     _Profile(lambda a: np.log(np.abs(np.sin(a))), lambda u: Applied(Function.SIN, u)),
     _Profile(lambda a: np.log(np.abs(np.cos(a))), lambda u: Applied(Function.COS, u)),
@@ -75,7 +79,7 @@ def beside_powers(problem: Problem, columns: Indices) -> Groups:
 
 
 def _products_with_profile(problem: Problem, columns: Indices) -> Iterator[Formula]:
-    if np.any(problem.y == 0) or np.any(problem.X <= 0) or problem.rows < problem.columns + SETTINGS.spare_rows:
+    if np.any(problem.y == 0) or np.any(problem.X == 0) or problem.rows < problem.columns + SETTINGS.spare_rows:
         return
     sharpest = np.argsort(-problem.log_weights, kind="stable")  # all alike without noise
     some = problem.of_rows(sharpest[: SETTINGS.scanned_rows + problem.columns + 1])

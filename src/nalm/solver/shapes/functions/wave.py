@@ -1,8 +1,9 @@
-"""A line and one wave of unknown scale and phase, `a * x_j * sin(w x + p)`, or another curve: one scan over w."""
+"""A line and one wave of unknown scale and phase, `a * x_j * sin(w u + p)`, or another curve: one scan over w."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import combinations, permutations
 from itertools import product as every
 
 import numpy as np
@@ -12,32 +13,40 @@ from nalm.solver.formula.algebra import ONE, Applied, Formula, Input, monomial, 
 from nalm.solver.formula.calculus import Array, Indices, evaluate
 from nalm.solver.formula.functions import Function
 from nalm.solver.settings import SETTINGS
-from nalm.solver.shapes.functions.line import fitted_beside, lines_of, rows_beside
+from nalm.solver.shapes.functions.line import Line, fitted_beside, lines_of, rows_beside
 from nalm.solver.shapes.shape import Groups
 
 
 def waves(problem: Problem, columns: Indices, chosen: Sequence[Function], multiplied: bool = True) -> Groups:
-    """Formulas `c + sum(w_i * x_i) + a * f(k x_i + p)`: sine with a phase, exponential, tanh, logarithm of 1 + k x; if
-    `multiplied`, also times one of the columns or its inverse."""
+    """Formulas `c + sum(w_i * x_i) + a * f(k u + p)`: sine with a phase, exponential, tanh, logarithm of 1 + k u.
+
+    The argument u is an input, or the product or quotient of two. If `multiplied`, the function may also stand times
+    one of the columns, and that of a single input times the inverse of one.
+    """
     lines = lines_of(problem)
+    apart = [int(j) for j in columns if np.all(problem.X[:, j] != 0)]
     factors: list[tuple[Formula, Array]] = [(ONE, np.ones(problem.rows))]
     if multiplied:
         factors += [(Input(int(j)), problem.X[:, j]) for j in columns]
-        apart = [int(j) for j in columns if np.all(problem.X[:, j] != 0)]
-        factors += [(monomial((j, -1)), 1 / problem.X[:, j]) for j in apart]
-    for i, line in every((int(c) for c in columns), lines):
-        yield _waves_of(problem, line, i, chosen, factors)
+    inverses = [(monomial((j, -1)), 1 / problem.X[:, j]) for j in apart] if multiplied else []
+    for i, line in every(columns, lines):
+        yield _waves_of(problem, line, Input(int(i)), chosen, [*factors, *inverses])
+    first = [int(i) for i in columns[: SETTINGS.waved_columns]]
+    products = [monomial((i, 1), (j, 1)) for i, j in combinations(first, 2)]
+    quotients = [monomial((i, 1), (j, -1)) for i, j in permutations(first, 2) if j in apart]
+    for argument, line in every([*products, *quotients], lines):
+        yield _waves_of(problem, line, argument, chosen, factors)
 
 
 def _waves_of(
-    problem: Problem, line: Array, column: int, chosen: Sequence[Function], factors: list[tuple[Formula, Array]]
+    problem: Problem, line: Line, argument: Formula, chosen: Sequence[Function], factors: list[tuple[Formula, Array]]
 ) -> Iterator[Formula]:
-    x = problem.X[:, column]
+    x = evaluate(argument, problem.X)
     reach, distinct = float(np.ptp(x)), len(np.unique(x))
     if reach == 0 or distinct < SETTINGS.wave_points or problem.rows < problem.columns + SETTINGS.spare_rows:
         return
     most = min(np.pi * distinct / 2, SETTINGS.wave_scales)  # two points for each half wave
-    sizes = np.geomspace(*SETTINGS.growth_scan)
+    sizes = np.arange(*SETTINGS.share_scan) if line.of_shares else np.geomspace(*SETTINGS.growth_scan)
     grids = {
         Function.SIN: np.arange(0.5, most, 0.5) / reach,
         Function.EXP: np.concatenate([-sizes[::-1], sizes]) / reach,
@@ -46,32 +55,32 @@ def _waves_of(
     }
     for function in (f for f in grids if f in chosen and len(grids[f])):
         rough, fine = (
-            _Scan(problem, line, x, function, rows) for rows in (SETTINGS.scanned_rows, SETTINGS.telling_rows)
+            _Scan(line, x, function, rows, problem.seed) for rows in (SETTINGS.scanned_rows, SETTINGS.telling_rows)
         )
         coarse = rough.waves(grids[function])  # the same for every factor
         for factor, values in factors:
             place = rough.best(values, coarse)
             scale = None if place is None else fine.refined(values, grids[function], place)
             if scale is not None and function is Function.SIN:
-                yield from _sine(problem, line, factor, values, column, scale)
+                yield from _sine(problem, line, factor, values, argument, scale)
             elif scale is not None:
-                yield from _other(problem, line, factor, values, column, scale, function)
+                yield from _other(problem, line, factor, values, argument, scale, function)
 
 
 class _Scan:
     """What a wave of each scale, times a factor, leaves of the target, beside a line that is projected out once."""
 
-    def __init__(self, problem: Problem, line: Array, x: Array, function: Function, rows: int) -> None:
-        self.rows, self.basis = rows_beside(line, rows, problem.seed)
+    def __init__(self, line: Line, x: Array, function: Function, rows: int, seed: int) -> None:
+        self.rows, self.basis = rows_beside(line.columns, rows, seed)
         self.x, self.function = x[self.rows, None], function
-        y = problem.y[self.rows]
+        self.weights, y = line.weights[self.rows, None], line.y[self.rows]
         rest = y - self.basis @ (self.basis.T @ y)
         height = float(np.linalg.norm(rest))
         self.rest = rest / height if height > 0 else rest
 
     def best(self, factor: Array, waves: list[Array]) -> int | None:
         """Which of the waves leaves least; None if none is there."""
-        left = self._left(factor[self.rows, None], waves)
+        left = self._left(factor, waves)
         place = int(np.argmin(left))
         return place if left[place] < SETTINGS.wave_close else None
 
@@ -80,7 +89,7 @@ class _Scan:
         for _ in range(4):  # rounds of a finer grid: to a millionth of the first step
             low, high = grid[max(place - 1, 0)], grid[min(place + 1, len(grid) - 1)]
             grid = np.linspace(low, high, 61)
-            place = int(np.argmin(self._left(factor[self.rows, None], self.waves(grid))))
+            place = int(np.argmin(self._left(factor, self.waves(grid))))
         return float(grid[place])
 
     def waves(self, scales: Array) -> list[Array]:
@@ -96,8 +105,9 @@ class _Scan:
 
     def _left(self, factor: Array, columns: list[Array]) -> Array:
         """The relative error for each scale."""
+        weighted = factor[self.rows, None] * self.weights
         with np.errstate(all="ignore"):
-            fresh = [self._fresh(factor * column) for column in columns]
+            fresh = [self._fresh(weighted * column) for column in columns]
             if len(fresh) == 2:
                 fresh[1] = fresh[1] - fresh[0] * np.sum(fresh[0] * fresh[1], axis=0)
                 fresh[1] = fresh[1] / np.linalg.norm(fresh[1], axis=0)
@@ -110,11 +120,11 @@ class _Scan:
 
 
 def _sine(
-    problem: Problem, line: Array, factor: Formula, values: Array, column: int, scale: float
+    problem: Problem, line: Line, factor: Formula, values: Array, argument: Formula, scale: float
 ) -> Iterator[Formula]:
-    angle = scale * problem.X[:, column]
-    if found := fitted_beside(line, [values * np.sin(angle), values * np.cos(angle)], problem.y):
-        for size, wave in turned(Input(column), scale, found.weights, problem.blur):
+    angle = scale * evaluate(argument, problem.X)
+    if found := fitted_beside(line, [values * np.sin(angle), values * np.cos(angle)]):
+        for size, wave in turned(argument, scale, found.weights, problem.blur):
             yield from found.formulas([(size, product([(factor, 1), (wave, 1)]))])
 
 
@@ -136,11 +146,11 @@ def turned(
 
 
 def _other(
-    problem: Problem, line: Array, factor: Formula, values: Array, column: int, scale: float, function: Function
+    problem: Problem, line: Line, factor: Formula, values: Array, argument: Formula, scale: float, function: Function
 ) -> Iterator[Formula]:
-    argument: list[tuple[float, Formula]] = [(scale, Input(column))]
-    wave = Applied(function, total([(1.0, ONE), *argument] if function is Function.LOG else argument))
+    scaled: list[tuple[float, Formula]] = [(scale, argument)]
+    wave = Applied(function, total([(1.0, ONE), *scaled] if function is Function.LOG else scaled))
     with np.errstate(all="ignore"):
-        found = fitted_beside(line, [values * evaluate(wave, problem.X)], problem.y)
+        found = fitted_beside(line, [values * evaluate(wave, problem.X)])
     if found:
         yield from found.formulas([(found.weights[0], product([(factor, 1), (wave, 1)]))])
