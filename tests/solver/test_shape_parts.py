@@ -212,7 +212,7 @@ def test_terms_beside_a_line_are_fitted_by_shares_of_the_target() -> None:
     line = Line(np.ones((200, 1)), truth + 1e-3 * truth * np.cos(50 * x), np.ones(200))
     weights = 1 / (truth + 1)
     by_shares = Line(line.columns * weights[:, None], line.y * weights, weights)
-    plain, fitted = (fitted_beside(each, [np.exp(30 * x)]) for each in (line, by_shares))
+    plain, fitted = (fitted_beside(each, ONE, np.ones(200), [np.exp(30 * x)]) for each in (line, by_shares))
     assert plain is not None
     assert plain.line == ()  # beside 1e13 nothing is seen of the constant
     assert fitted is not None

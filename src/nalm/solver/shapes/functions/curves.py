@@ -43,25 +43,28 @@ Fit: TypeAlias = Callable[[list[Formula]], Beside | None]
 
 def curves(problem: Problem, columns: Indices, chosen: Sequence[Function]) -> Groups:
     """Formulas `c + sum(w_i * x_i) + curve`: damped waves, products and sums of two waves, sums of two exponentials or
-    powers, peaks and steps."""
+    powers, peaks and steps; without noise also with an input for an amplitude, times the curve."""
     if problem.rows < problem.columns + SETTINGS.spare_rows:
         return
     lines = lines_of(problem)
     few = [int(i) for i in columns[: SETTINGS.curved_columns]]
-    for family in _families(problem, few, logarithms=Function.LOG in chosen):
-        if set(family.needs) <= set(chosen):
-            yield from (_proposed(problem, line, family) for line in lines)
+    amplitudes: list[Formula] = [] if problem.noisy else [Input(i) for i in few]
+    families = [f for f in _families(problem, few, logarithms=Function.LOG in chosen) if set(f.needs) <= set(chosen)]
+    for factor, family, line in every([ONE, *amplitudes], families, lines):
+        yield _proposed(problem, line, factor, family)
 
 
-def _proposed(problem: Problem, line: Line, family: _Curves) -> Iterator[Formula]:
+def _proposed(problem: Problem, line: Line, factor: Formula, family: _Curves) -> Iterator[Formula]:
+    times = evaluate(factor, problem.X)
+
     def fit(terms: list[Formula]) -> Beside | None:
         with np.errstate(all="ignore"):
-            return fitted_beside(line, [evaluate(term, problem.X) for term in terms])
+            return fitted_beside(line, factor, times, [evaluate(term, problem.X) for term in terms])
 
-    scan, least = _Left(problem, line, family, SETTINGS.curve_rows), np.min(np.abs(family.pairs[:, 1]))
+    scan, least = _Left(problem, line, times, family, SETTINGS.curve_rows), np.min(np.abs(family.pairs[:, 1]))
     if not len(starts := scan.starts()):
         return
-    fine = _Left(problem, line, family, SETTINGS.telling_rows)
+    fine = _Left(problem, line, times, family, SETTINGS.telling_rows)
     for (a, b), left in zip(*fine.refined(starts), strict=True):
         # A wave that hardly turns is a line, written oddly.
         if left < fine.worth and abs(b) > least / 2:
@@ -69,15 +72,15 @@ def _proposed(problem: Problem, line: Line, family: _Curves) -> Iterator[Formula
 
 
 class _Left:
-    """What curves leave of the target at some rows beside the line, which is projected out.
+    """What curves, times a factor, leave of the target at some rows beside the line, which is projected out.
 
     `worth` is the share of the rest that a curve may leave to be written down.
     """
 
-    def __init__(self, problem: Problem, line: Line, family: _Curves, rows: int) -> None:
+    def __init__(self, problem: Problem, line: Line, times: Array, family: _Curves, rows: int) -> None:
         some, self.basis = rows_beside(line.columns, rows, problem.seed)
         self.X, self.family = problem.X[some], family
-        self.weights, y = line.weights[some], line.y[some]
+        self.weights, y = line.weights[some] * times[some], line.y[some]
         rest = y - self.basis @ (self.basis.T @ y)
         height = float(np.linalg.norm(rest)) or 1.0
         self.rest = rest / height

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from nalm.solver.data.problem import Problem, once_for_table, spread
-from nalm.solver.formula.algebra import ONE, Formula, Input, total
+from nalm.solver.formula.algebra import ONE, Formula, Input, product, total
 from nalm.solver.formula.calculus import Array, Indices
 from nalm.solver.settings import SETTINGS
 from nalm.solver.shapes.linear import gram_inverse, least_squares
@@ -64,22 +64,29 @@ def rows_beside(line: Array, most: int, seed: int) -> tuple[Indices, Array]:
 
 @dataclass(frozen=True)
 class Beside:
-    """The weights of terms beside a line, and what is kept of the line."""
+    """The weights of terms, each times a factor, beside a line, and what is kept of the line."""
 
     weights: tuple[float, ...]
     line: tuple[tuple[float, Formula], ...]
+    factor: Formula
 
     def formulas(self, terms: Iterable[tuple[float, Formula]]) -> Iterator[Formula]:
         """Weighted terms and the line, and the terms alone: a line may seem to matter while their numbers are rough."""
-        listed = list(terms)
+        listed = [(weight, product([(self.factor, 1), (term, 1)])) for weight, term in terms]
         yield total([*listed, *self.line])
         if self.line:
             yield total(listed)
 
 
-def fitted_beside(line: Line, values: Sequence[Array]) -> Beside | None:
-    """Terms with `values` at every row, and a line; None without finite values, or if large terms cancel each other."""
-    design, y = np.column_stack([*(value * line.weights for value in values), line.columns]), line.y
+def fitted_beside(line: Line, factor: Formula, times: Array, values: Sequence[Array]) -> Beside | None:
+    """Terms with `values` times a factor, and a line; None without finite values, or if large terms cancel each other.
+
+    Args:
+        times: the factor at every row, `(rows,)`.
+        values: the terms at every row, `(rows,)` each.
+    """
+    weighted = line.weights * times
+    design, y = np.column_stack([*(value * weighted for value in values), line.columns]), line.y
     if not np.isfinite(design).all():
         return None
     weights = least_squares(design, y)
@@ -94,4 +101,4 @@ def fitted_beside(line: Line, values: Sequence[Array]) -> Beside | None:
     count = len(values)
     names: list[Formula] = [ONE, *(Input(i) for i in range(line.columns.shape[1] - 1))]
     kept = zip(weights[count:], names, matters[count:], strict=True)
-    return Beside(tuple(map(float, weights[:count])), tuple((float(w), t) for w, t, m in kept if m))
+    return Beside(tuple(map(float, weights[:count])), tuple((float(w), t) for w, t, m in kept if m), factor)

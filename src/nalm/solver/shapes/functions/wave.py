@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 from itertools import combinations, permutations
 from itertools import product as every
 
 import numpy as np
 
 from nalm.solver.data.problem import Problem
-from nalm.solver.formula.algebra import ONE, Applied, Formula, Input, monomial, product, total
+from nalm.solver.formula.algebra import ONE, Applied, Formula, Input, monomial, total
 from nalm.solver.formula.calculus import Array, Indices, evaluate
 from nalm.solver.formula.functions import Function
 from nalm.solver.settings import SETTINGS
@@ -123,9 +124,9 @@ def _sine(
     problem: Problem, line: Line, factor: Formula, values: Array, argument: Formula, scale: float
 ) -> Iterator[Formula]:
     angle = scale * evaluate(argument, problem.X)
-    if found := fitted_beside(line, [values * np.sin(angle), values * np.cos(angle)]):
-        for size, wave in turned(argument, scale, found.weights, problem.blur):
-            yield from found.formulas([(size, product([(factor, 1), (wave, 1)]))])
+    if found := fitted_beside(line, factor, values, [np.sin(angle), np.cos(angle)]):
+        for wave in turned(argument, scale, found.weights, problem.blur):
+            yield from found.formulas([wave])
 
 
 def turned(
@@ -137,12 +138,13 @@ def turned(
     size, phase = float(np.hypot(sine, cosine)), float(np.arctan2(cosine, sine))
     if size == 0:
         return
-    inner = total([(scale, argument)])
+    # An exact 1 opens sums: a fitted one in front of fitted numbers could not be told from them.
+    inner = total([(Fraction(1) if scale == 1 else scale, argument)])
     quarter = round(phase / (np.pi / 2))
     if abs(phase - quarter * np.pi / 2) < SETTINGS.wave_phase + blur:
         sign = -1.0 if quarter in (-1, 2, -2) else 1.0
         yield sign * size, Applied(Function.COS if quarter % 2 else Function.SIN, inner)
-    yield size, Applied(Function.SIN, total([(1.0, inner), (phase, ONE)]))
+    yield size, Applied(Function.SIN, total([(Fraction(1), inner), (phase, ONE)]))
 
 
 def _other(
@@ -151,6 +153,6 @@ def _other(
     scaled: list[tuple[float, Formula]] = [(scale, argument)]
     wave = Applied(function, total([(1.0, ONE), *scaled] if function is Function.LOG else scaled))
     with np.errstate(all="ignore"):
-        found = fitted_beside(line, [values * evaluate(wave, problem.X)])
+        found = fitted_beside(line, factor, values, [evaluate(wave, problem.X)])
     if found:
-        yield from found.formulas([(found.weights[0], product([(factor, 1), (wave, 1)]))])
+        yield from found.formulas([(found.weights[0], wave)])
