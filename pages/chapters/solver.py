@@ -14,7 +14,7 @@ from pages.markdown import markdown_table, picture
 Row = dict[str, str]
 LISTS = (
     "Feynman", "Feynman bonus", "Strogatz", "classic", "laboratory curves", "NIST models", "SI units",
-    "SI units, unseen",
+    "SI units, unseen", "everyday", "everyday, unseen",
 )  # fmt: skip
 PUBLISHED = {  # success of NMU / sNMU on the two-layer task, Mistry 2023 (20 seeds, 5 and 2 million steps)
     "U[-2,-1) mul": "NMU 1",

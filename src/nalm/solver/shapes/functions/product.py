@@ -28,8 +28,8 @@ def product_with_functions(problem: Problem, columns: Indices, chosen: Sequence[
     features, gaps = finite_features(problem.X, tuple(columns.tolist()), tuple(chosen)), _gaps(columns)
     values = np.column_stack([features.values, *(evaluate(gap, problem.X) for gap in gaps)])
     yield _products(problem, [*features.formulas, *gaps], values, SETTINGS.functions_in_product)
-    waves = _waves([int(i) for i in columns], chosen)
-    yield _products(problem, waves, np.stack([evaluate(w, problem.X) for w in waves], axis=1) if waves else values, 1)
+    if waves := _waves([int(i) for i in columns], chosen):
+        yield _products(problem, waves, np.stack([evaluate(wave, problem.X) for wave in waves], axis=1), most=1)
 
 
 def _products(problem: Problem, trees: Sequence[Formula], values: Array, most: int) -> Iterator[Formula]:
