@@ -14,7 +14,7 @@ from nalm.solver.formula.algebra import Constant, Input, product, real_constants
 from nalm.solver.formula.calculus import evaluate
 from nalm.solver.settings import SETTINGS
 from nalm.solver.shapes.trees import meet as meeting
-from nalm.solver.shapes.trees import split
+from nalm.solver.shapes.trees import search, split
 from nalm.solver.shapes.trees.forest import (
     BINARY,
     Forest,
@@ -32,7 +32,7 @@ from nalm.solver.shapes.trees.forest import (
 )
 from nalm.solver.shapes.trees.meet import Seen, Side, _expanded, affine, meet, plain, scaled, shifted
 from nalm.solver.shapes.trees.peel import Peels
-from nalm.solver.shapes.trees.search import _grown, _Meeting, _side, probe_rows, tree
+from nalm.solver.shapes.trees.search import _grown, _Meeting, _meetings, _side, probe_rows, tree
 from nalm.solver.shapes.trees.split import ProbeValues, _Eliminated, _median, factors_in_front, splits
 
 ROUNDING = SETTINGS.rounding
@@ -105,9 +105,9 @@ def test_trees_without_value_and_those_of_rounding_are_dropped() -> None:
 
 
 def test_roots_are_of_trees_that_are_positive_everywhere() -> None:
-    found = roots(trees_of([[4.0, 9.0], [4.0, -9.0], [4.0, 0.0], [16.0, 25.0]], 0.1), start=7)
-    np.testing.assert_allclose(found.values, [[2.0, 3.0], [4.0, 5.0]])
-    np.testing.assert_allclose(found.errors, [[0.025, 0.1 / 6], [0.0125, 0.01]])
+    found = roots(trees_of([[0.25, 9.0], [4.0, -9.0], [4.0, 0.0], [16.0, 25.0]], 0.1), start=7)
+    np.testing.assert_allclose(found.values, [[0.5, 3.0], [4.0, 5.0]])
+    np.testing.assert_allclose(found.errors, [[0.1, 0.1 / 6], [0.0125, 0.01]])
     assert found.left.tolist() == [7, 10]
     assert set(found.op) == {Op.ROOT}
 
@@ -194,6 +194,23 @@ def test_what_is_peeled_is_put_back_by_its_formula(sign: int) -> None:
             with np.errstate(all="ignore"):
                 found = evaluate(peels.formula(peels.starts[level] + row, Input(2)), column)
             np.testing.assert_allclose(found, y, rtol=1e-9)
+
+
+def test_several_leaves_are_peeled_at_once_from_the_levels_before() -> None:
+    forest = Forest(PROBES[:, :1], ALL[:1])
+    forest.grow()
+    y = 3 * PROBES[:, 0] + 0.7
+    peels = Peels(y, 0.0, forest)
+    for _ in range(3):
+        peels.grow()
+    sizes = [len(level) for level in peels.levels]
+    assert peels.pairs() == sizes[3] * len(forest.levels[0]) + sizes[2] * len(forest.levels[1])
+    column = np.column_stack([PROBES[:, 0], np.zeros(12)])
+    for row in range(0, sizes[3], 101):
+        column[:, 1] = peels.levels[3].values[row]
+        with np.errstate(all="ignore"):
+            found = evaluate(peels.formula(peels.starts[3] + row, Input(1)), column)
+        np.testing.assert_allclose(found, y, rtol=1e-9)
 
 
 def test_targets_that_were_only_multiplied_and_divided_keep_a_factor_free() -> None:
@@ -362,6 +379,26 @@ def test_a_tree_search_goes_through_all_views_in_turn() -> None:
         groups = list(tree(Problem(x, y), ALL, most_leaves=5, budget=100_000))
         errors = [float(np.max(np.abs(evaluate(f, x) - y))) for group in groups for f in group]
         assert min(errors) < 1e-6
+    small = Problem(x, 2.34 * x[:, 0] * x[:, 1])
+    found = [f for group in tree(small, ALL, most_leaves=2, budget=100) for f in group]
+    assert min(float(np.max(np.abs(evaluate(f, x) - small.y))) for f in found) < 1e-6
+
+
+def test_only_seven_leaves_need_all_trees_of_four(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[bool] = []
+
+    def kept(probed: bytes, columns: tuple[int, ...], full: bool) -> Forest:
+        asked.append(full)
+        return Forest(np.frombuffer(probed).reshape(-1, len(columns)), np.array(columns), full)
+
+    monkeypatch.setattr(search, "_kept_forest", kept)
+    problem = Problem(PROBES, PROBES[:, 0])
+    for most in (6, 7):
+        list(tree(problem, ALL, most, budget=1))
+    assert asked == [False, True]
+    assert not list(tree(problem, ALL, 5, budget=8))  # nothing is grown, and nothing met
+    assert len(list(_meetings(5))) == 6
+    assert list(_meetings(3)) == [(2, 0), (2, 1), (3, 0)]
 
 
 # -- splits --------------------------------------------------------------------------------------------------------
@@ -436,6 +473,25 @@ def test_the_factor_is_eliminated_by_the_ratios_of_the_target() -> None:
     assert len(_Eliminated(multiple, target.at(np.array([0]))).rows) == 0  # nothing but rounding is left of it
 
 
+@pytest.mark.parametrize("sign", [1, -1])
+def test_every_split_gives_the_target_also_of_what_was_peeled(sign: int) -> None:
+    forest = Forest(PROBES, ALL)
+    forest.grow()
+    a, b = PROBES.T
+    y = 2.34 * (a * b + sign * np.sqrt(a)) / b  # of y, and of y times a tree
+    peels = Peels(y, 0.0, forest)
+    peels.grow()
+    by_level = []
+    for peeled in (0, 1):
+        rows = peels.multiplicative(peeled)
+        found = [f for group in split._split(forest, peels, peeled, rows, [(2, 1), (2, 2)]) for f in group]
+        with np.errstate(all="ignore"):
+            errors = [float(np.max(np.abs(evaluate(f, PROBES) / y - 1))) for f in found]
+        assert all(error < 1e-4 for error in errors)
+        by_level.append(len(errors))
+    assert by_level[1] > by_level[0]
+
+
 def test_splits_are_of_parts_within_reach(monkeypatch: pytest.MonkeyPatch) -> None:
     forest = Forest(PROBES, ALL)
     for _ in range(3):
@@ -449,6 +505,9 @@ def test_splits_are_of_parts_within_reach(monkeypatch: pytest.MonkeyPatch) -> No
         (0, [(2, 1), (2, 2), (3, 1), (3, 2), (4, 1)]),
         (1, [(2, 1), (2, 2), (3, 1), (3, 2), (3, 3), (4, 1), (4, 2)]),
     ]
+    asked.clear()
+    list(splits(forest, peels, 4, 10**9))
+    assert asked == [(0, [(2, 1), (2, 2), (3, 1)]), (1, [(2, 1), (2, 2), (3, 1), (3, 2), (4, 1)])]
     asked.clear()
     few = 3 * len(forest.levels[1])  # targets times trees that are affordable
     list(splits(forest, peels, 7, math.ceil(few / SETTINGS.split_share)))
