@@ -397,7 +397,7 @@ def test_only_seven_leaves_need_all_trees_of_four(monkeypatch: pytest.MonkeyPatc
         list(tree(problem, ALL, most, budget=1))
     assert asked == [False, True]
     assert not list(tree(problem, ALL, 5, budget=8))  # nothing is grown, and nothing met
-    assert len(list(_meetings(5))) == 6
+    assert max(map(sum, _meetings(5))) == 5
     assert list(_meetings(3)) == [(2, 0), (2, 1), (3, 0)]
 
 
