@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 
@@ -28,6 +29,7 @@ from nalm.solver.shapes import flexible, linear, power_laws, products
 from nalm.solver.shapes.approximation import approximations, fitted_sum, rounded
 from nalm.solver.shapes.beam import Beam, _largest
 from nalm.solver.shapes.beam import sparse_sums as beam_sums
+from nalm.solver.shapes.beside import powers
 from nalm.solver.shapes.combine import _plausible, _significant, _with_factor, combinations, grid_sum
 from nalm.solver.shapes.derived import derived
 from nalm.solver.shapes.factored import (
@@ -45,7 +47,7 @@ from nalm.solver.shapes.forms import _explained as explained_form
 from nalm.solver.shapes.forms import _forms, monomial_times_form
 from nalm.solver.shapes.linear import _well_determined, gram_inverse, least_squares, left_beside, snap
 from nalm.solver.shapes.marks import _polynomial, _truth_table, rule_of_marks
-from nalm.solver.shapes.marquardt import _damped_step, _jacobian, _misfit, _stalled, minimise
+from nalm.solver.shapes.marquardt import _damped_step, _jacobian, _misfit, _stalled, balanced, minimise
 from nalm.solver.shapes.monomials import dictionary, sum_of_products
 from nalm.solver.shapes.null_vector import _ratio, in_ratios, null_vector
 from nalm.solver.shapes.polynomials import _choices, _monomials, polynomial, rational
@@ -247,8 +249,6 @@ def test_a_beam_keeps_the_best_sums_of_each_length(width: int) -> None:
 
 
 def test_pairs_are_ranked_over_blocks_of_columns(monkeypatch: pytest.MonkeyPatch) -> None:
-    from dataclasses import replace
-
     from nalm.solver.shapes import beam as beams
 
     A = np.random.default_rng(9).normal(size=(20, 9))
@@ -305,6 +305,7 @@ def test_errors_of_a_power_count_as_those_of_the_target(power: int) -> None:
     change = np.abs(TargetPower(power).target(y + moved) - TargetPower(power).target(y)) * weights
     assert change == pytest.approx([change[0]] * 3, rel=1e-5)
     assert np.max(weights) == 1
+    assert np.max(TargetPower(power).weights(1e6 * y)) == 1
     if power == 2:
         assert TargetPower(2).weights(np.array([0.0, 1.0]))[0] == 0.0
 
@@ -318,6 +319,7 @@ def test_a_power_is_taken_back_with_the_sign_of_the_target() -> None:
     np.testing.assert_allclose(evaluate(below, signed), -X[:, 0] * X[:, 1])
     assert TargetPower(2).formula(product([(Input(0), 2)]), Problem(X, X[:, 0])) == Input(0)
     assert TargetPower(-1).formula(Input(0), Problem(X, 1 / X[:, 0])) == product([(Input(0), -1)])
+    assert TargetPower(-1).formula(Input(0), Problem(X, -1 / X[:, 0])) == product([(Input(0), -1)])
     assert IDENTITY.formula(Input(0), Problem(X, -X[:, 0])) == Input(0)
 
 
@@ -438,6 +440,25 @@ def test_the_jacobian_of_a_product_of_forms_is_its_derivative() -> None:
     assert not _damped_step(-np.eye(2), np.ones(2), 1e-3).any()
 
 
+def test_factors_shorter_than_one_are_balanced_as_well() -> None:
+    np.testing.assert_allclose(balanced(np.array([[0.3, 0.4], [0.0, 0.02]])), [[0.06, 0.08], [0.0, 0.1]])
+
+
+def test_powers_keep_the_sign_of_whole_exponents_and_take_the_size_only_below_roots() -> None:
+    signed = Problem(X - [1.5, 0.0, 0.0], X[:, 0])
+    (plain,) = powers(signed, [], np.array([3.0, 0.5, 0.0, 0.0]))
+    assert "ABS" not in repr(plain)
+    (root,) = powers(signed, [], np.array([0.5, 1.0, 0.0, 0.0]))
+    assert "ABS" in repr(root)
+    near = SETTINGS.nearly_half
+    assert list(powers(signed, [], np.array([1 + 0.99 * near, 0, 0, 0])))
+    assert not list(powers(signed, [], np.array([1 + 1.01 * near, 0, 0, 0])))
+    assert list(powers(replace(signed, noise=near), [], np.array([1 + 1.9 * near, 0, 0, 0])))
+    most = SETTINGS.highest_exponent
+    assert list(powers(signed, [], np.array([0, most, 0, 0.0])))
+    assert not list(powers(signed, [], np.array([0, most + 0.5, 0, 0.0])))
+
+
 def test_a_descent_has_stalled_if_it_gained_little_for_long() -> None:
     steps, gain = SETTINGS.stall_steps, SETTINGS.stall_gain
     for last, stalled in ((1 - 0.9 * gain, True), (1 - 1.1 * gain, False)):
@@ -519,6 +540,8 @@ def test_exponents_are_whole_or_simple_fractions_with_and_without_a_factor() -> 
     assert behind
     assert next(_exponents(logs, logs @ [2 + near, -1.0, 0.0], plain, 0)) == (2, -1, 0)
     assert next(_exponents(logs, logs @ [2.5 + near, -1.0, 0.0], plain, 0)) == (Fraction(5, 2), -1, 0)
+    between = list(_exponents(logs, logs @ [2 + 1.2 * SETTINGS.nearly_whole, -1.0, 0.0], plain, 0))
+    assert between[0] == (2, -1, 0)  # far from simple ones, but a law: rounded one after another
     assert list(_exponents(logs[:, :0], logs[:, 0], plain, 0)) == [()]
     half = np.where(np.arange(40) < 20, 1.0, 0.0)
     wrong = np.where(np.arange(40) < 20, logs @ [2.0, -1.0, 0.0], 99.0)
@@ -533,6 +556,8 @@ def test_signs_of_a_product_come_from_odd_exponents_and_marks() -> None:
     body = product([(Input(0), 1), (Input(1), 1), (Input(2), 1)])
     assert plain == total([(Fraction(-1), body)])
     assert real_constants(fitted) == pytest.approx([-2.0])
+    small = list(_signed(signed, y / 10, {0: Fraction(1), 1: Fraction(1)}, np.array([2])))
+    assert real_constants(small[1]) == pytest.approx([-0.2])
     even = list(_signed(signed, 3 * signed[:, 0] * signed[:, 1] ** 2, {0: Fraction(1), 1: Fraction(2)}, np.array([2])))
     assert even[0] == product([(Input(0), 1), (Input(1), 2)])
     assert not list(_signed(signed, y, {1: Fraction(1, 2)}, np.array([2])))
@@ -733,6 +758,8 @@ def test_polynomials_and_their_quotients_of_each_degree_are_found() -> None:
     three = Problem(x[:3], x[:3, 0] ** 2)
     assert not list(polynomial(three, np.arange(1)))  # 1.25 rows for each of three numbers
     assert list(polynomial(Problem(x[:4], x[:4, 0] ** 2), np.arange(1)))
+    ten = Problem(x[::6], (x[::6, 0] ** 2 + 2) / (x[::6, 0] ** 2 - 5 * x[::6, 0]))  # rows for the second degree only
+    assert nearest(rational(ten, np.arange(1)), ten) < 1e-7
     apart = Problem(X, (X[:, 0] ** 3 + X[:, 1]) / (X[:, 1] ** 2 + X[:, 2]))
     assert nearest(rational(apart, COLUMNS), apart) < 1e-6
 
@@ -878,6 +905,9 @@ def test_pairs_and_saturating_terms_have_no_pole() -> None:
     assert len(terms.formulas) == shares * (2 + 2)  # of one, and of two with either sign
     half = float(f"{1 / np.quantile(1 / table[:, 0], SETTINGS.saturating_shares[0]):.2g}")
     np.testing.assert_allclose(terms.values[:, 0], 1 / (1 + half / table[:, 0]))
+    for k, inverse in ((2, 1 / (table[:, 0] * table[:, 2])), (3, table[:, 2] / table[:, 0])):
+        half = float(f"{1 / np.quantile(inverse, SETTINGS.saturating_shares[0]):.2g}")
+        np.testing.assert_allclose(terms.values[:, k * shares], 1 / (1 + half * inverse))
     both = Terms(found.formulas[:1], found.values[:, :1]) + terms
     assert both.values.shape == (9, 1 + len(terms.formulas))
     assert both.named([0]) == [found.formulas[0]]
