@@ -25,11 +25,11 @@ from nalm.solver.formula.algebra import (
 from nalm.solver.formula.calculus import evaluate
 from nalm.solver.formula.functions import Function
 from nalm.solver.settings import SETTINGS
-from nalm.solver.shapes import flexible, linear, power_laws, products
+from nalm.solver.shapes import factored, flexible, linear, power_laws, products
 from nalm.solver.shapes.approximation import approximations, fitted_sum, rounded
 from nalm.solver.shapes.beam import Beam, _largest
 from nalm.solver.shapes.beam import sparse_sums as beam_sums
-from nalm.solver.shapes.beside import powers
+from nalm.solver.shapes.beside import powers, supports
 from nalm.solver.shapes.combine import _plausible, _significant, _with_factor, combinations, grid_sum
 from nalm.solver.shapes.derived import derived
 from nalm.solver.shapes.factored import (
@@ -161,6 +161,7 @@ def test_weights_matter_from_four_deviations_and_a_share_of_the_largest_on() -> 
         huge = A * [1e200, 1e-200]
         small = share / [1e200, 1e-200]
         assert _significant(huge, A @ share, small).tolist() == [True, matters]
+        assert _significant(A, 1e200 * (A @ share + 1e-9 * noise), 1e200 * share).tolist() == [True, matters]
 
 
 def test_one_real_factor_is_shared_by_whole_ratios() -> None:
@@ -243,6 +244,7 @@ def test_a_beam_keeps_the_best_sums_of_each_length(width: int) -> None:
     chosen, errors = beam.lengthened(3, width)
     longer = sorted({tuple(sorted((*pair, k))) for pair in kept for k in range(7) if k not in pair}, key=left)
     assert tuple(chosen[0]) == longer[0]
+    assert {tuple(int(i) for i in s) for s in chosen} >= set(longer[: width // 2])  # whichever pair they extend
     assert errors == pytest.approx([left(tuple(int(i) for i in s)) for s in chosen])
     assert len(chosen) <= 2 * width
     assert np.all(np.diff(errors) >= 0)
@@ -405,6 +407,33 @@ def test_products_and_quotients_of_sums_are_found_where_rows_allow() -> None:
     np.testing.assert_allclose(evaluate(exact[0], X), ratios.y)
     table, terms = _table(ratios, affine=True)
     assert (table.shape, terms[-1]) == ((40, 4), ONE)
+
+
+def test_a_fit_of_many_factors_has_as_many_starts_as_its_work_allows(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+    monkeypatch.setattr(_Whitened, "solutions", lambda _, __, starts, *___: asked.append(starts) or iter(()))
+    one_start = 40 * (2 * 3) ** 2
+    monkeypatch.setattr(factored, "SETTINGS", replace(SETTINGS, factor_work=2.5 * one_start))
+    list(product_of_sums(Problem(X, X[:, 0]), starts=8))
+    assert asked == [2, 2]  # of the target and its inverse
+    asked.clear()
+    monkeypatch.setattr(factored, "SETTINGS", SETTINGS)
+    list(product_of_sums(Problem(X, X[:, 0] - 1.5), starts=8))
+    assert asked == [8, 8]
+
+
+def test_features_beside_a_base_are_near_up_to_a_share_of_the_target_or_rounding() -> None:
+    base, wave = np.column_stack([np.ones(40), X[:, 0]]), np.sin(9 * X[:, 1])
+    bump = np.where(np.arange(40) % 2, 1.0, -1.0)
+    taken = np.column_stack([base, wave])
+    bump = bump - taken @ np.linalg.lstsq(taken, bump, rcond=None)[0]
+    left = wave - base @ np.linalg.lstsq(base, wave, rcond=None)[0]
+    for size in (1e-6, 1.0, 1e6):
+        for factor, near in ((0.98, True), (1.02, False)):
+            share = factor * 0.1
+            noise = share / math.sqrt(1 - share**2) * np.linalg.norm(left) / np.linalg.norm(bump)
+            target = size * (3 + X[:, 0] + wave + noise * bump)
+            assert bool(list(supports(base, wave[:, None], target, 1, 0.1, rounded=0.0))) == near
 
 
 def test_a_spectral_start_lies_in_the_span_of_the_factors() -> None:
@@ -704,6 +733,9 @@ def test_sums_of_powers_are_proposed_for_every_power_of_the_target() -> None:
         size = factor * 0.1 * np.linalg.norm(line) / math.sqrt(1 - (factor * 0.1) ** 2) / np.linalg.norm(bump)
         targets = np.column_stack([5 + line + size * bump, 5 + line])
         assert _mostly_explained(table, targets, 0.1).tolist() == [near, True]
+        assert _mostly_explained(table, 1e200 * targets, 0.1).tolist() == [near, True]
+        assert _mostly_explained(table, 1e-200 * targets, 0.1).tolist() == [near, True]
+    assert _mostly_explained(table, np.zeros((40, 1)), 0.1).tolist() == [True]
 
 
 def test_forms_are_explained_by_one_projection_whatever_their_sizes() -> None:
@@ -848,6 +880,8 @@ def test_columns_score_by_their_strongest_term() -> None:
         for i in range(4)
     ]
     np.testing.assert_allclose(few_scores, by_hand)
+    still = _correlated(np.column_stack([few, np.zeros(24)]), t[:24])  # a column that never changes
+    np.testing.assert_allclose(still, [*by_hand, 0.0])
     assert _ranks(np.array([10.0, 30.0, 20.0])).tolist() == pytest.approx([-math.sqrt(1.5), math.sqrt(1.5), 0.0])
     assert _ranks(np.ones(3)).tolist() == [0, 0, 0]
 
@@ -900,6 +934,9 @@ def test_pairs_and_saturating_terms_have_no_pole() -> None:
     middle = total([(Fraction(1), Input(0)), (Fraction(-3), ONE)])
     assert product([(middle, 1), (Input(1), 1)]) in found.formulas
     np.testing.assert_allclose(found.values[:, 0], table[:, 0] * table[:, 1])
+    both_ways = paired_terms(problem, [0, 2]).formulas
+    assert product([(Input(2), 1), (Input(0), -1)]) in both_ways
+    assert product([(Input(0), 1), (Input(2), -1)]) in both_ways
     terms = saturating_terms(problem, [0, 1, 2])
     shares = len(SETTINGS.saturating_shares)
     assert len(terms.formulas) == shares * (2 + 2)  # of one, and of two with either sign
