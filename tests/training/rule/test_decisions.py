@@ -290,7 +290,9 @@ def test_rows_at_zero_are_kept_awake_below_no_grid_point() -> None:
         mode._keep_awake()
     assert one.read().flatten().tolist() == pytest.approx([S.awake, S.awake, 0.05, 0.3, 0.0, 0.0])
     assert not Between(one, Place(Position.BETWEEN, False, True), S)._may_sleep
-    assert Between(one, Place(Position.BETWEEN, False, True), S).hopeless  # several outputs below learned layers
+    two = unit_of(nalm.NMU, [[0.5, 0.5], [0.5, 0.5]])
+    assert Between(two, Place(Position.BETWEEN, False, True), S).hopeless  # several outputs below learned layers
+    assert not Between(unit_of(nalm.NMU, [[0.5, 0.5]]), Place(Position.BETWEEN, False, True), S).hopeless
     assert not mode.hopeless
 
 
