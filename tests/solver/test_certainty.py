@@ -187,6 +187,9 @@ def test_numbers_set_free_move_as_in_least_squares() -> None:
     step, deviation = _freed(np.column_stack([design[:, 0], np.zeros(30)]), misfit)
     assert step[1] == 0
     assert np.isinf(deviation).tolist() == [False, True]
+    three, off = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]), np.array([0.0, 0.0, 3.0])  # one row more than numbers
+    spread = np.sqrt(np.diag(np.linalg.inv(three.T @ three)))
+    assert _freed(three, off)[1] == pytest.approx(math.sqrt(3.0) * spread)
     square, exact = np.eye(2), np.array([5.0, 7.0])  # as many numbers as rows
     assert _freed(square, exact)[1] == pytest.approx([SETTINGS.least_misfit] * 2)
 

@@ -349,6 +349,10 @@ def test_the_largest_likely_noise_is_what_a_cubic_or_a_regression_leaves() -> No
     assert loosened(few).additive <= SETTINGS.largest_share * np.std(y[:7]) * (1 + 1e-12)
     wave = Problem(X[:55], np.sin(60 * X[:55, 0]))
     assert loosened(wave).additive == pytest.approx(SETTINGS.largest_share * np.std(wave.y))
+    turning = Problem(X, np.sin(8 * X[:, 0]))  # which a cubic leaves, and a regression learns where it has the rows
+    assert loosened(turning).additive < 0.5 * SETTINGS.largest_share * np.std(turning.y)
+    fewer = Problem(X[: SETTINGS.fewest_to_level - 1], turning.y[: SETTINGS.fewest_to_level - 1])
+    assert loosened(fewer).additive == pytest.approx(SETTINGS.largest_share * np.std(fewer.y))
     many = Problem(X, y)  # a smooth regression knows better than the cubic here, or not: the smaller counts
     by_regression = SETTINGS.cubic_excess * math.sqrt(np.mean(learning.left_out(many) ** 2))
     assert loosened(many).additive <= by_regression * np.std(y) * (1 + 1e-9)
@@ -618,6 +622,10 @@ def test_numbers_on_the_front_are_shortened_while_nobody_would_notice() -> None:
     short = _shortened(problem, _in_sample(problem, formula, "s"))
     assert real_constants(short.formula) == [2.1235]  # known to 0.007, and one digit more
     assert np.mean(short.squares) <= 1.01 * np.mean((82 / 78) * (0.1 * NOISE) ** 2)
+    louder = Problem(X, 2.123456 * X[:, 0] + 0.16 * NOISE)
+    again = _in_sample(louder, formula, "s")
+    assert 0.01 < _deviations(louder, again)[0] < 0.015
+    assert real_constants(_shortened(louder, again).formula) == [2.123]
     sharp = Problem(X, 2.123456 * X[:, 0])
     kept = _in_sample(sharp, formula, "s")
     assert _shortened(sharp, kept).formula == formula

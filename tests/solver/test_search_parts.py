@@ -15,6 +15,7 @@ from nalm.solver import outliers, search
 from nalm.solver.clock import OutOfTime
 from nalm.solver.data.columns import standard, tied
 from nalm.solver.data.digits import _coarsest, full, marks
+from nalm.solver.data.dimensions import dimensions
 from nalm.solver.data.problem import Problem, once_for_table, spread
 from nalm.solver.data.rows import _some, chunks, gathered
 from nalm.solver.formula.algebra import (
@@ -33,6 +34,7 @@ from nalm.solver.formula.algebra import (
     total,
     with_real_coefficients,
 )
+from nalm.solver.formula.bounds import NumberRange, _bounds
 from nalm.solver.formula.calculus import (
     argument_bends,
     coefficient_moves,
@@ -333,6 +335,21 @@ def test_columns_are_tied_by_a_combination_that_never_changes() -> None:
     assert tied(Problem(X[:, :0], X[:, 0]), []) == []
 
 
+def test_only_a_number_in_front_of_all_or_an_offset_carries_a_unit() -> None:
+    table = dimensions({"m": "kg", "n": "kg", "y": "N"}, ["m", "n"])
+    assert table is not None
+    m, n = Input(0), Input(1)
+    alone = total([(Fraction(2), m)])
+    assert len(list(table.of_numbers(alone))) == 1
+    assert table.balance(alone)
+    both = total([(Fraction(2), m), (Fraction(3), n)])
+    assert list(table.of_numbers(both)) == []
+    assert not table.balance(both)
+    fitted = total([(2.5, m), (Fraction(4), ONE)])
+    assert [number for number, _ in table.of_numbers(fitted)] == [2.5, Fraction(4)]
+    assert table.balance(fitted)
+
+
 def test_digits_are_the_fewest_that_keep_every_number() -> None:
     zero = np.zeros(2)
     found = _coarsest(np.array([0.25, 1.5]), zero, 0)
@@ -454,6 +471,7 @@ def test_formulas_are_written_in_one_way() -> None:
     assert product([(twice, 3)]) == WeightedSum(((Fraction(-8), PowerProduct(((x, Fraction(3)),))),))
     assert product([(twice, Fraction(1, 2))]) == PowerProduct(((twice, Fraction(1, 2)),))  # no root of -2
     assert product([(x, 2), (x, -2)]) == Constant(Fraction(1))
+    assert product([(ONE, Fraction(1, 2)), (x, 1)]) == x  # and no fitted 1.0
     assert product([(product([(x, 2)]), Fraction(1, 2))]) == PowerProduct(((product([(x, 2)]), Fraction(1, 2)),))
     root = product([(WeightedSum(((Fraction(4), x),)), Fraction(1, 2))])
     assert real_constants(root) == [2.0]
@@ -468,6 +486,18 @@ def test_formulas_are_written_in_one_way() -> None:
     assert exponential(WeightedSum(((1.0, x), (2.0, z)))) == Applied(Function.EXP, WeightedSum(((1.0, x), (2.0, z))))
     assert functions(Applied(Function.SIN, Applied(Function.EXP, x))) == 2
     assert [size(f) for f in (x, total([(Fraction(-1), x), (Fraction(2), z)]), product([(x, -1), (z, 2)]))] == [1, 3, 3]
+
+
+def test_bounds_of_sums_and_products_are_sharp_for_inputs_that_stand_once() -> None:
+    low, high = np.array([1.0, -2.0]), np.array([3.0, 5.0])
+    x, z = Input(0), Input(1)
+    assert _bounds(total([(Fraction(2), x), (Fraction(-1), z), (Fraction(1), ONE)]), low, high) == NumberRange(
+        -2.0, 9.0
+    )
+    assert _bounds(product([(x, -1), (z, 1)]), low, high) == NumberRange(-2.0, 5.0)
+    assert _bounds(product([(x, 2), (z, 2)]), low, high) == NumberRange(0.0, 225.0)
+    assert _bounds(product([(z, -1)]), low, high) is None
+    assert _bounds(total([(Fraction(1), Applied(Function.LOG, z))]), low, high) is None
 
 
 def test_coefficients_are_set_free_once_each() -> None:
