@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from torch import Tensor, nn
 
 import nalm
 from nalm.training.rule import Settings, evidence, regression
-from nalm.training.rule.at_output import AtOutput, Known
+from nalm.training.rule.at_output import DIGITS, AtOutput, Known
 from nalm.training.rule.base import Pace
 from nalm.training.rule.batch import Batch, Pass
 from nalm.training.rule.between import Between
@@ -720,6 +721,50 @@ def test_free_numbers_are_stored_where_they_leave_less(free: float, held: float,
     centred = feedback.implied - feedback.implied.mean()
     left = float((feedback.y - feedback.implied).square().sum() / centred.square().sum())
     assert float(mode.choice.unexplained) == pytest.approx(left)
+
+
+@pytest.mark.parametrize(("worse", "stays"), [(1.08, True), (1.14, False)])  # a ninth
+def test_free_numbers_that_are_stored_stay_while_they_are_hardly_worse(worse: float, stays: bool) -> None:
+    one = unit_of(nalm.NAU, [[0.5]])
+    x = numbers(1, 30)
+    for moved in (True, False):
+        mode = AtOutput(one, Settings())
+        mode.choice.moved = torch.tensor([moved])
+        mode.free.numbers = torch.tensor([[0.4 - 0.1 * math.sqrt(worse)]], dtype=F64)  # of what is wanted, 0.4
+        feedback = told(x, one.read() @ x, 0.4 * x)
+        mode._compare(Known(feedback, YES, ~YES), feedback, batch_of(feedback.y.float().T))
+        assert mode.choice.moved.tolist() == [moved and stays]
+    mode.choice.moved = torch.tensor([True])
+    mode.free.numbers = torch.tensor([[0.5]], dtype=F64)
+    x = torch.arange(30, dtype=F64).unsqueeze(0) / 8  # halves of which are no less exact
+    exact = told(x, one.read() @ x, 0.5 * x)
+    mode._compare(Known(exact, YES, ~YES), exact, batch_of(exact.y.float().T))
+    assert mode.choice.moved.tolist() == [True]  # nothing is left, and less is not possible
+
+
+@pytest.mark.parametrize(("held", "moved"), [(0.99, True), (1.01, False)])
+def test_of_other_losses_the_loss_itself_decides(held: float, moved: bool) -> None:
+    one = unit_of(nalm.NAU, [[0.5]])
+    mode, x = AtOutput(one, Settings()), numbers(1, 30)
+    mode.free.numbers = torch.tensor([[0.45 if moved else 0.55]], dtype=F64)  # by squared errors it is the other way
+    feedback = told(x, one.read() @ x, x)
+    mode._compare(Known(feedback, YES, YES), feedback, batch_of(feedback.y.float().T, 1.0, held))
+    assert mode.choice.moved.tolist() == [moved]
+    assert one.read().tolist() == [[0.5]]  # what it holds was only lent
+
+
+@pytest.mark.parametrize(("size", "lost"), [(0.99, False), (1.01, True)])
+def test_a_target_that_is_lost_in_the_rounding_of_the_output_is_asked_again(size: float, lost: bool) -> None:
+    one = unit_of(nalm.NAU, [[0.5]])
+    mode, x = AtOutput(one, Settings()), torch.ones(1, 5, dtype=F64)
+    y = torch.full((1, 5), size / (DIGITS * torch.finfo(torch.float32).eps), dtype=F64)
+    batch = batch_of(y.float().T)
+    asked: list[int] = []
+    again = replace(batch, again=lambda watched: asked.append(len(watched)) or batch.plain)
+    found = mode._readable(told(x, y, torch.ones_like(y)), again)
+    assert asked == ([1] if lost else [])
+    assert (found is None) == lost  # nothing was computed by the stand-in
+    assert mode._readable(None, again) is None
 
 
 def test_the_grid_is_believed_only_where_some_number_is_not_zero() -> None:
