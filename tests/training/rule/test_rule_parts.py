@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 import nalm
-from nalm.training.rule import Settings, evidence, regression
+from nalm.training.rule import Settings, evidence, joint, regression
 from nalm.training.rule.at_output import DIGITS, AtOutput, Known
 from nalm.training.rule.base import Pace
 from nalm.training.rule.batch import Batch, Pass
@@ -21,6 +21,7 @@ from nalm.training.rule.curvature import LossCurvature, _bounded, _hessian, _roo
 from nalm.training.rule.evidence import Evidence
 from nalm.training.rule.factors import DIVISOR, Factors, Member, Pattern, patterns
 from nalm.training.rule.feedback import Feedback
+from nalm.training.rule.gated import GatedStack
 from nalm.training.rule.graph import GainAndBias, Place, Position
 from nalm.training.rule.joint import (
     BLOCK_DAMPING,
@@ -50,9 +51,10 @@ from nalm.training.rule.regression import (
     safe_share,
     solve,
 )
+from nalm.training.rule.route import routes
 from nalm.training.rule.rows import RowsState
 from nalm.training.rule.ruled import Ruled, ruled
-from nalm.training.rule.stack import share_left
+from nalm.training.rule.stack import Stack, share_left
 
 F64 = torch.float64
 YES = torch.tensor(True)
@@ -336,6 +338,45 @@ def test_a_linear_units_step_is_divided_by_what_outputs_and_inputs_know() -> Non
     other = StackState.of(one)
     both = propose(one, other, twice, situation(50, 0.5))
     assert both.effect.shape == (1, 50)  # what both uses do to a sample adds up
+
+
+@pytest.mark.parametrize(("inputs", "step", "renewed"), [(16, 10, 1), (16, 11, 0), (16, 12, 1), (15, 11, 1)])
+def test_the_moment_of_many_inputs_of_a_stack_is_renewed_now_and_then(
+    monkeypatch: pytest.MonkeyPatch, inputs: int, step: int, renewed: int
+) -> None:
+    one = unit_of(nalm.NAU, [[0.1] * inputs])
+    search, x = StackState.of(one), numbers(inputs, 40)
+    feedback = told(x, search.numbers @ x, x[:1])
+    propose(one, search, feedback, situation(40, step=1))
+    known, calls, kept = float(search.known), list[int](), joint.factored
+    monkeypatch.setattr(joint, "factored", lambda m, d: calls.append(1) or kept(m, d))
+    propose(one, search, feedback, situation(40, step=step))
+    assert len(calls) == renewed
+    assert (float(search.known) > known) == bool(renewed)
+
+
+def test_a_gated_stack_takes_turns_until_a_way_explains_the_data(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = nalm.Gated(nalm.NAU(2, 1, seed=0), nalm.NMU(2, 1, seed=0))
+    units = list(ruled(model))
+    mode = GatedStack(units, routes([model], units), Settings())
+    assert len(mode.stacks) == 2
+    monkeypatch.setattr(Stack, "learn", lambda *_: None)
+    batch = batch_of(torch.ones(4, 1))
+    mode.learn([], batch)
+    assert mode.turn == 0
+    mode.now.tries.attempt = torch.tensor(1)  # an attempt has ended
+    mode.learn([], batch)
+    assert mode.turn == 1
+    mode.learn([], batch)
+    assert mode.turn == 1  # whose attempts are counted from here
+    mode.now.tries.attempt = torch.tensor(1)
+    for left, turn in ((1.99, 1), (2.01, 0)):
+        mode.now.tries.unexplained = torch.tensor(left * Settings().enough, dtype=F64)
+        mode.learn([], batch)
+        assert mode.turn == turn
+    assert mode.standings()[0].attempts == 3
+    mode.stacks[1].tries.placed = torch.tensor(True)
+    assert bool(mode.placed)
 
 
 def test_the_step_of_exponents_is_damped_in_each_ones_own_scale() -> None:
