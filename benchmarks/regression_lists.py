@@ -13,9 +13,9 @@ The equations stand in `regression_lists.csv` with the range of each input. Sour
 the right-hand sides of seven systems of differential equations in Strogatz, Nonlinear Dynamics and Chaos (La Cava,
 Danai and Spector, 2016); "classic" are the sets of Koza, Keijzer, Korns, Vladislavleva, Nguyen (Uy), Pagie, Jin, R,
 Neat, Livermore, Constant and others as collected for deep symbolic regression (Petersen, Landajuela). "SI units" are
-laws of textbooks with their numbers in SI units: inputs as small as atoms and as large as stars. "everyday" are formulas
-that students and engineers meet, most of them with every quantity as a column. A formula is a fact; no code or data of
-these projects is used.
+laws of textbooks with their numbers in SI units: inputs as small as atoms and as large as stars. "everyday" are
+formulas that students and engineers meet, most of them with every quantity as a column. A formula is a fact; no code or
+data of these projects is used.
 
 Data: rows drawn uniformly from the range of each input (also where a list asks for an even grid or for trajectories),
 without rows at which the law has no value; three quarters are seen, one quarter is held out; normal noise of a share of

@@ -53,7 +53,7 @@ from nalm.solver.shapes.functions.curves import (
 )
 from nalm.solver.shapes.functions.features import _arguments, distinct, features, finite_features
 from nalm.solver.shapes.functions.inside import _every, _explained, _most_telling, _others, _roots
-from nalm.solver.shapes.functions.line import Beside, fitted_beside, lines_of, rows_beside
+from nalm.solver.shapes.functions.line import Beside, Line, fitted_beside, lines_of, rows_beside
 from nalm.solver.shapes.functions.of_curve import OUTERS, of_curve
 from nalm.solver.shapes.functions.of_curve import _arguments as arguments_of_curve
 from nalm.solver.shapes.functions.product import product_with_functions
@@ -75,6 +75,7 @@ from nalm.solver.shapes.shape import Groups
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(1, 2, (60, 2))
+ONES = np.ones(60)
 ONE_COLUMN = np.arange(1)
 BOTH = np.arange(2)
 ALL = tuple(Function)
@@ -93,9 +94,9 @@ def nearest(groups: Iterable[Iterable[Formula]], problem: Problem) -> float:
 def test_terms_beside_a_line_are_fitted_and_the_line_kept_where_it_matters() -> None:
     problem = Problem(X, 2.5 * np.sin(3 * X[:, 0]) + 1.5 - 0.7 * X[:, 1])
     (line,) = lines_of(problem)
-    assert line.shape == (60, 3)
-    assert [a.shape[1] for a in lines_of(replace(problem, noise=0.1))] == [1, 3]
-    found = fitted_beside(line, [np.sin(3 * X[:, 0])], problem.y)
+    assert line.columns.shape == (60, 3)
+    assert [a.columns.shape[1] for a in lines_of(replace(problem, noise=0.1))] == [1, 3]
+    found = fitted_beside(line, ONE, ONES, [np.sin(3 * X[:, 0])])
     assert found is not None
     assert found.weights == pytest.approx([2.5])
     assert [(pytest.approx(w), t) for w, t in found.line] == [(1.5, ONE), (-0.7, Input(1))]
@@ -103,14 +104,19 @@ def test_terms_beside_a_line_are_fitted_and_the_line_kept_where_it_matters() -> 
     both, alone = found.formulas([(2.5, wave)])
     assert alone == total([(2.5, wave)])
     assert inputs(both) == {0, 1}
-    assert len(list(Beside((1.0,), ()).formulas([(2.5, wave)]))) == 1
-    assert fitted_beside(line, [np.where(X[:, 0] > 1.9, np.inf, 1.0)], problem.y) is None
+    (times,) = Beside((1.0,), (), Input(1)).formulas([(2.5, wave)])
+    assert times == total([(2.5, product([(Input(1), 1), (wave, 1)]))])
+    behind = fitted_beside(line, Input(0), X[:, 0], [np.sin(3 * X[:, 0]) / X[:, 0]])
+    assert behind is not None
+    assert behind.weights == pytest.approx([2.5])
+    assert behind.factor == Input(0)
+    assert fitted_beside(line, ONE, ONES, [np.where(X[:, 0] > 1.9, np.inf, 1.0)]) is None
     largest = SETTINGS.largest_weight
     for factor, cancels in ((0.9, False), (1.1, True)):  # terms much larger than what they add up to
         alike = np.column_stack([X[:, 0], X[:, 0] + X[:, 1] / (factor * largest)])
         y = alike @ [-1.0, 1.0] * factor * largest
         size = np.max(np.abs(alike[:, 1])) * factor * largest / np.max(np.abs(y))
-        assert (fitted_beside(np.ones((60, 1)), list(alike.T), y) is None) == (size > largest)
+        assert (fitted_beside(Line(np.ones((60, 1)), y, ONES), ONE, ONES, list(alike.T)) is None) == (size > largest)
         assert (size > largest) == cancels
 
 
@@ -122,12 +128,12 @@ def test_a_part_of_a_line_matters_from_four_deviations_and_a_share_on() -> None:
     for factor, matters in ((1.01, True), (0.99, False)):
         weight = factor * SETTINGS.significant * deviation
         y = design @ [1e3, 1e3, 1e3, weight] + noise
-        found = fitted_beside(design[:, 1:], [design[:, 0]], y)
+        found = fitted_beside(Line(design[:, 1:], y, ONES), ONE, ONES, [design[:, 0]])
         assert found is not None
         assert (Input(1) in [term for _, term in found.line]) == (matters and weight * 2 > SETTINGS.close * 3e3)
         y = design @ [1.0, 0.0, 0.0, 0.0]
         y = y + factor * SETTINGS.close * np.max(np.abs(y)) / np.max(X[:, 1]) * X[:, 1]
-        found = fitted_beside(design[:, 1:], [design[:, 0]], y)
+        found = fitted_beside(Line(design[:, 1:], y, ONES), ONE, ONES, [design[:, 0]])
         assert found is not None
         assert (len(found.line) == 1) == matters
 
@@ -169,9 +175,10 @@ def test_a_phase_is_a_quarter_turn_within_what_the_data_tell() -> None:
 def test_what_a_wave_leaves_is_that_of_a_regression(function: Function) -> None:
     problem = Problem(X, np.exp(X[:, 0]) + X[:, 1] ** 3)
     line = np.column_stack([np.ones(60), X])
-    scan = _Scan(problem, line, X[:, 0], function, rows=30)
+    weights = np.linspace(1, 2, 60)
+    scan = _Scan(Line(line * weights[:, None], problem.y * weights, weights), X[:, 0], function, rows=30, seed=0)
     scales, factor = np.array([0.7, 2.2]), X[:, 1]
-    left = scan._left(factor[scan.rows, None], scan.waves(scales))
+    left = scan._left(factor, scan.waves(scales))
     for k, scale in enumerate(scales):
         argument = scale * X[scan.rows, 0]
         waves_of = {
@@ -180,13 +187,14 @@ def test_what_a_wave_leaves_is_that_of_a_regression(function: Function) -> None:
             Function.TANH: [np.tanh(argument)],
             Function.LOG: [np.log(1 + argument)],
         }[function]
-        y = problem.y[scan.rows]
-        base = line[scan.rows]
+        weighted = weights[scan.rows]
+        y = problem.y[scan.rows] * weighted
+        base = line[scan.rows] * weighted[:, None]
         rest = y - base @ np.linalg.lstsq(base, y, rcond=None)[0]
-        design = np.column_stack([base, *(factor[scan.rows] * w for w in waves_of)])
+        design = np.column_stack([base, *(factor[scan.rows] * weighted * w for w in waves_of)])
         more = y - design @ np.linalg.lstsq(design, y, rcond=None)[0]
         assert left[k] == pytest.approx(np.linalg.norm(more) / np.linalg.norm(rest), rel=1e-6)
-    nothing = _Scan(Problem(X, X[:, 0]), line, X[:, 0], function, rows=30)
+    nothing = _Scan(Line(line, X[:, 0], ONES), X[:, 0], function, rows=30, seed=0)
     assert np.max(np.abs(nothing.rest)) <= 1
 
 
@@ -285,7 +293,7 @@ def test_curves_are_found_by_a_scan_refined_and_written(name: str) -> None:
     problem = Problem(X, 1.5 + 0.3 * z + 2 * curve(a, b))
     (line,) = lines_of(problem)
     family: _Curves = family_of(problem)
-    left = _Left(problem, line, family, 60)
+    left = _Left(problem, line, ONES, family, 60)
     assert np.linalg.norm(left._left(np.array([[a, b]]))) < 1e-6  # the curve itself leaves nothing
     starts = left.starts()
     assert 0 < len(starts) <= SETTINGS.curve_starts
@@ -293,12 +301,12 @@ def test_curves_are_found_by_a_scan_refined_and_written(name: str) -> None:
     assert min(errors) < 1e-4
     best = pairs[np.argmin(errors)]
     assert {round(abs(v), 2) for v in best} == {round(abs(a), 2), round(abs(b), 2)}
-    assert nearest([_proposed(problem, line, family)], problem) < 1e-4
+    assert nearest([_proposed(problem, line, ONE, family)], problem) < 1e-4
     off = np.array([[1.1 * a, 0.9 * b]])
     parts = family.parts(off[:, :1], off[:, 1:], X)
-    design = np.column_stack([line, *(part[0] for part in parts)])
+    design = np.column_stack([line.columns, *(part[0] for part in parts)])
     rest = problem.y - design @ np.linalg.lstsq(design, problem.y, rcond=None)[0]
-    beside = problem.y - line @ np.linalg.lstsq(line, problem.y, rcond=None)[0]
+    beside = problem.y - line.columns @ np.linalg.lstsq(line.columns, problem.y, rcond=None)[0]
     share = np.linalg.norm(rest) / np.linalg.norm(beside)
     assert np.linalg.norm(left._left(off)) == pytest.approx(share, rel=1e-6)
 
@@ -307,7 +315,7 @@ def test_starts_are_apart_from_each_other_and_near() -> None:
     problem = Problem(X, X[:, 0] ** 2)
     (line,) = lines_of(problem)
     family = _peak(problem, 0)
-    left = _Left(problem, line, family, 60)
+    left = _Left(problem, line, ONES, family, 60)
     errors = np.linalg.norm(left._left(family.pairs), axis=1)
     order = np.argsort(errors, kind="stable")
     taken: list[np.ndarray] = []
@@ -318,12 +326,12 @@ def test_starts_are_apart_from_each_other_and_near() -> None:
             taken.append(pair)
     np.testing.assert_array_equal(left.starts(), np.array(taken))
     assert left.worth == SETTINGS.curve_left
-    loud = _Left(replace(problem, noise=0.01), line, family, 60)
-    rest = problem.y - line @ np.linalg.lstsq(line, problem.y, rcond=None)[0]
+    loud = _Left(replace(problem, noise=0.01), line, ONES, family, 60)
+    rest = problem.y - line.columns @ np.linalg.lstsq(line.columns, problem.y, rcond=None)[0]
     share = SETTINGS.far_off * 0.01 * np.linalg.norm(problem.y) / np.linalg.norm(rest)
     assert loud.worth == pytest.approx(max(SETTINGS.curve_left, share))
     assert share > SETTINGS.curve_left
-    noise = _Left(Problem(X, RNG.normal(size=60)), line, family, 60)
+    noise = _Left(problem, replace(line, y=RNG.normal(size=60)), ONES, family, 60)
     assert noise.starts().shape == (0, 2)
 
 
@@ -367,7 +375,7 @@ def test_families_of_curves_are_those_of_one_input_first_and_of_the_functions_as
     assert len(list(_families(problem, [0, 1], logarithms=True))) == 2 * 9 + 4 + 1
     around_zero = Problem(X - 1.5, X[:, 0])
     assert len(list(_families(around_zero, [0], logarithms=True))) == 7
-    assert len(list(curves(problem, BOTH, (Function.EXP,)))) == 2 * (1 + 1) + 0
+    assert len(list(curves(problem, BOTH, (Function.EXP,)))) == 2 * (1 + 1) * 3  # alone, and times each input
     fewest = 2 + SETTINGS.spare_rows
     assert list(curves(problem.of_rows(slice(0, fewest)), ONE_COLUMN, (Function.EXP,)))
     assert not list(curves(problem.of_rows(slice(0, fewest - 1)), ONE_COLUMN, (Function.EXP,)))
