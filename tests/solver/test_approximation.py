@@ -145,3 +145,14 @@ def test_a_refusal_of_few_rows_is_written_in_few_digits() -> None:
     assert len(numbers) == 5  # a line and a wave: fifteen rows determine three or four digits of each
     assert all(float(f"{number:.5g}") == number for number in numbers)
     np.testing.assert_allclose(solution.predict(t), y, atol=2.5)
+
+
+def test_where_terms_cancel_the_formula_that_is_shown_predicts_as_well_as_is_said():
+    """Keijzer-4: long sums of powers, whose numbers in few digits were wrong by a thousand deviations of the target."""
+    rng = np.random.default_rng(0)
+    x = rng.uniform(0, 10, (1000, 1))
+    y = (x**3 * np.exp(-x) * np.cos(x) * np.sin(x) * (np.sin(x) ** 2 * np.cos(x) - 1))[:, 0]
+    solution = solve(x[:750], y[:750], functions=())
+    assert solution.status is Status.APPROXIMATION
+    said = solution.chosen.relative_error * np.sqrt(np.mean(y[:750] ** 2))
+    assert np.sqrt(np.mean((solution.predict(x[750:]) - y[750:]) ** 2)) < 1.5 * said

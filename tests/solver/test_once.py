@@ -135,8 +135,8 @@ def test_rounding_numbers_one_after_another_takes_one_basis():
     *_, line = approximations(problem)
     design, left, numbers = np.column_stack([X, np.ones(60)]), problem.y.copy(), []
     noise = np.linalg.norm(left - design @ least_squares(design, left)) / np.sqrt(56)
-    for k, variance in enumerate(gram_inverse(design)):
-        free = least_squares(design[:, k:], left)[0]
+    for k in range(4):
+        free, variance = least_squares(design[:, k:], left)[0], gram_inverse(design[:, k:])[0]
         numbers.append(rounded(float(free), noise * float(np.sqrt(variance))))
         left = left - design[:, k] * numbers[-1]
     assert line == total(zip(numbers, [Input(0), Input(1), Input(2), ONE], strict=True))

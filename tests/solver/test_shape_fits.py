@@ -983,9 +983,9 @@ def test_a_fitted_sum_has_weights_in_the_digits_that_they_are_known_to() -> None
     design = np.column_stack([X[:, 0], np.ones(40)])
     fitted = np.linalg.lstsq(design, problem.y, rcond=None)[0]
     left = problem.y - design @ fitted
-    deviations = np.sqrt(left @ left / 38 * np.diag(np.linalg.inv(design.T @ design)))
-    first = rounded(float(fitted[0]), float(deviations[0]))
-    second = rounded(float(np.mean(problem.y - first * X[:, 0])), float(deviations[1]))
+    noise = np.sqrt(left @ left / 38)
+    first = rounded(float(fitted[0]), float(noise * np.sqrt(np.linalg.inv(design.T @ design)[0, 0])))
+    second = rounded(float(np.mean(problem.y - first * X[:, 0])), float(noise / np.sqrt(40)))  # once the first is fixed
     assert found == total([(first, Input(0)), (second, ONE)])
     double = fitted_sum(problem, [Input(0)], np.full(40, 2.0))
     assert double == found

@@ -10,7 +10,7 @@ from nalm.solver.data.problem import Problem
 from nalm.solver.formula.algebra import ONE, Constant, Formula, Input, total
 from nalm.solver.formula.calculus import Array, evaluate
 from nalm.solver.settings import SETTINGS
-from nalm.solver.shapes.linear import gram_inverse, least_squares
+from nalm.solver.shapes.linear import least_squares
 
 
 def approximations(problem: Problem) -> Iterator[Formula]:
@@ -26,7 +26,11 @@ def approximations(problem: Problem) -> Iterator[Formula]:
 
 
 def fitted_sum(problem: Problem, terms: Sequence[Formula], weights: Array) -> Formula:
-    """The sum of the terms with fitted weights, each rounded to its own accuracy before the others are fitted again."""
+    """The sum of the terms with fitted weights, each rounded to its own accuracy before the others are fitted again.
+
+    Its own accuracy is what the rows determine while the weights behind it are free: where terms cancel, the last ones
+    need many digits.
+    """
     features = [*terms, ONE]
     root = np.sqrt(weights / np.sum(weights))
     design = np.stack([evaluate(feature, problem.X) for feature in features], axis=1) * root[:, None]
@@ -35,13 +39,15 @@ def fitted_sum(problem: Problem, terms: Sequence[Formula], weights: Array) -> Fo
     scale = np.max(np.abs(design), axis=0)
     rows = 1 / float(np.sum((root**2) ** 2))
     noise = float(np.linalg.norm(left - design @ fitted)) / np.sqrt(max(rows - len(features), 1.0))
-    deviations = noise * np.sqrt(gram_inverse(design / scale)) / scale
     # Behind the others, a column's own part of the basis gives its weight beside them: no need to fit them again.
     basis, triangle = np.linalg.qr((design / scale)[:, ::-1])
     numbers: list[float] = []
     for k, own in enumerate(np.diag(triangle)[::-1]):
-        weight = float(basis[:, -1 - k] @ left / (own * scale[k])) if abs(own) > SETTINGS.rank_cutoff else 0.0
-        numbers.append(rounded(weight, float(deviations[k])))
+        if abs(own) > SETTINGS.rank_cutoff:
+            weight, deviation = basis[:, -1 - k] @ left / (own * scale[k]), noise / (abs(own) * scale[k])
+            numbers.append(rounded(float(weight), float(deviation)))
+        else:
+            numbers.append(0.0)
         left = left - design[:, k] * numbers[-1]
     return total((number, feature) for number, feature in zip(numbers, features, strict=True))
 
