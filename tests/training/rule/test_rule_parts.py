@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 import nalm
-from nalm.training.rule import Settings, evidence, joint, regression
+from nalm.training.rule import Settings, joint, regression
 from nalm.training.rule.at_output import DIGITS, AtOutput, Known
 from nalm.training.rule.base import Pace
 from nalm.training.rule.batch import Batch, Pass
@@ -668,7 +668,6 @@ def test_a_look_averages_its_batches_and_begins_anew_after_enough_samples() -> N
     assert bool(found.known)
     assert bool(found.clear)
     assert not bool(found.lossy)
-    assert evidence.SAMPLES == 128
 
 
 # -- rows ----------------------------------------------------------------------------------------------------------
