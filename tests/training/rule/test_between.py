@@ -124,11 +124,11 @@ def test_the_look_that_decides_comes_soon() -> None:
     go_on(optimiser, shuffled, range(100))  # nothing to be learned from
     (mode,) = optimiser.modes or []
     assert isinstance(mode, Between)
-    late = mode.looks.next
+    late = int(mode.looks.next)
     go_on(optimiser, draw, range(100, late))
     assert mode.rows.asked.tolist() == [1]
     assert mode.looks.next == late + Settings().apart
-    go_on(optimiser, draw, range(late, mode.looks.next))
+    go_on(optimiser, draw, range(late, int(mode.looks.next)))
     assert mode.rows.gliding.all()
 
 
@@ -274,6 +274,22 @@ def test_two_looks_are_some_steps_apart() -> None:
     assert made == [1, 17, 34, 68, 118, 168]
 
 
+def test_above_learned_layers_looks_are_rarer_while_these_move_slowly() -> None:
+    """At the end of a schedule there is less to see; what was travelled is saved, as a look depends on it."""
+    optimiser = above_a_reader(nalm.NAU(2, 1, seed=0), [0.95, 0.9], rate=1e-9)
+    draw = batches(lambda x: torch.randn(len(x), 1), 2, 1.0, 2.0, 128)  # nothing to be found
+    go_on(optimiser, draw, range(1))
+    optimiser.param_groups[0]["lr"] *= 0.25
+    resumed = above_a_reader(nalm.NAU(2, 1, seed=0), [0.95, 0.9], rate=1.0)
+    resumed.load_state_dict(optimiser.state_dict())
+    for one in (optimiser, resumed):
+        made = []
+        for step in range(1, 130):
+            go_on(one, draw, range(step, step + 1))
+            made.append(between(one).looks.made)
+        assert made.index(2) == 4 * Settings().apart - 1
+
+
 def test_the_largest_rate_is_saved() -> None:
     """Otherwise a unit would leave for the grid at the end of a schedule, if only the training was resumed there."""
     optimiser = above_a_reader(nalm.NAU(2, 1, seed=0), [0.95, 0.9], rate=1e-9)
@@ -301,7 +317,7 @@ def test_a_look_is_at_many_samples_however_small_the_batches() -> None:
     optimiser, draw = small_batches()
     go_on(optimiser, draw, range(7))
     mode = between(optimiser)
-    assert (mode.evidence.gathered, mode.looks.made, mode.looks.next) == (112, 0, 8)
+    assert (mode.evidence.gathered, mode.looks.made, mode.looks.next) == (112, 0, 7)
     go_on(optimiser, draw, range(7, 8))
     assert (mode.evidence.gathered, mode.looks.made, mode.looks.next) == (0, 1, 8 + Settings().apart)
     assert mode.rows.sums is None  # by then the network is another one

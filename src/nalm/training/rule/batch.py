@@ -92,6 +92,7 @@ class Batch:
 
     Attributes:
         step: its number, from 1.
+        travelled: how many steps at its full rate all those of the base optimiser amount to, this one included.
         plain: the pass of the model as it is.
         ok: which runs may learn from it.
         losses: of the last steps, this one's last, each of shape `runs`.
@@ -102,6 +103,7 @@ class Batch:
     """
 
     step: int
+    travelled: float
     plain: Pass
     ok: Tensor
     losses: Sequence[Tensor]

@@ -100,11 +100,13 @@ class Evidence:
         lossy = (goal == 0).any(-1) & (s.better * left.goal > least) & self.place.learned_below
         known = least <= s.informative
         clear = known & ((least <= CLEAR) | (not self.place.learned_below))
-        rigid = self._rigid(feedback) & squared.unsqueeze(-1)
-        asked = rigid & (rows.arrived | (given_up < s.worth_trying))  # else it is not approached in any case
-        best = torch.minimum(least, self._bendable(feedback, goal)) if bool(asked.any()) else least
-        far = rigid & (left.goal > s.decisive * best + RIGID_FLOOR)
-        turned = self._turned(feedback, goal, rigid & known & (given_up < s.explains))
+        rigid = far = turned = torch.zeros_like(rows.arrived)
+        if self.place.straight:
+            rigid = self._rigid(feedback) & squared.unsqueeze(-1)
+            asked = rigid & (rows.arrived | (given_up < s.worth_trying))  # else it is not approached in any case
+            best = torch.minimum(least, self._bendable(feedback, goal)) if bool(asked.any()) else least
+            far = rigid & (left.goal > s.decisive * best + RIGID_FLOOR)
+            turned = self._turned(feedback, goal, rigid & known & (given_up < s.explains))
         return LookedAt(held, goal, left, given_up, lossy, known, clear, rigid, far, turned)
 
     def _shares(self, view: View, feedback: Feedback, candidates: Sequence[Tensor], ok: Tensor) -> Shares:
@@ -139,9 +141,7 @@ class Evidence:
 
     def _rigid(self, feedback: Feedback) -> Tensor:
         """Rows `(*runs, out)` whose neighbours absorb a gain and a bias and no more, so that a grid point has to be as
-        good as the free numbers: what lies above is linear, and passes on all samples alike."""
-        if not self.place.straight:
-            return torch.zeros_like(self.rows.arrived)
+        good as the free numbers: what lies above, which is linear, passes on all samples alike."""
         h = feedback.curvature
         if h.shape[-1] == 1:  # there is nothing to compare
             return torch.zeros_like(self.rows.arrived)
