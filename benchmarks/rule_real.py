@@ -219,8 +219,7 @@ def train(case: Case, seed: int, rate: float, steps: int, by_rule: bool, frozen:
 
 
 def training(case: Case, seed: int, rate: float, steps: int, by_rule: bool, frozen: bool = False) -> Iterator[Row]:
-    """Train, the rate falling along half a cosine, with pauses; at last the error in eval mode on about a thousand fresh
-    samples.
+    """Train, the rate falling along half a cosine, with pauses; at last the error in eval mode on a thousand samples.
 
     A unit that is frozen holds the right numbers from the start.
     """

@@ -40,6 +40,28 @@ def test_an_input_of_learned_layers_is_kept_where_the_grid_point_that_uses_it_ex
     assert unit.W.tolist() == [[1, 1]]
 
 
+def test_an_input_is_not_forced_on_a_unit_where_the_grid_point_without_it_explains_far_more() -> None:
+    """Above a skip connection a product of two of four inputs once took all four, which its layers hardly undid."""
+    unit = nalm.NAU(2, 1, seed=0)
+    optimiser = above_a_reader(unit, [0.95, 0.3])
+    # [1, 1] leaves 22 % and may be tried, [1, 0] leaves 8 % and may not, as what it drops explains something
+    go_on(optimiser, batches(lambda x: x[:, :1] + 0.3 * x[:, 1:], 2, 1.0, 2.0, 128), range(280))
+    assert unit.W.tolist()[0] == pytest.approx([0.95, 0.3])
+
+
+@pytest.mark.parametrize(("above", "begun"), [(False, False), (True, True)])
+def test_the_opposite_of_the_output_explains_it_only_below_a_layer_that_can_turn_it_round(
+    above: bool, begun: bool
+) -> None:
+    """Two sums above one encoder of positive numbers were once led to -a - b, where nothing could mend the sign."""
+    unit = nalm.NAU(2, 1, seed=0)
+    inner = above_a_reader(unit, [-0.95, -0.9]).model
+    model = nn.Sequential(inner, nn.Linear(1, 1)) if above else inner
+    optimiser = LocalGaussNewton(model, base=lambda p: torch.optim.SGD(p, 0.0))
+    go_on(optimiser, batches(lambda x: x.sum(1, keepdim=True), 2, 1.0, 2.0, 128), range(140))
+    assert (unit.W.tolist() == [[-1, -1]]) == begun
+
+
 @pytest.mark.parametrize(("rate", "begun"), [(0.6, True), (0.4, False)])
 def test_a_unit_does_not_leave_for_the_grid_when_its_neighbours_can_hardly_follow(rate: float, begun: bool) -> None:
     """At the end of a schedule a unit once went alone: the loss of an MLP below it became eight times as large."""

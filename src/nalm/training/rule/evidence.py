@@ -92,8 +92,10 @@ class Evidence:
             return None
         self.rows.sums, self.gathered = None, 0  # by the next look the network is another one
         least = left.least
-        # layers below can learn to use an input that is kept, but never again one that is dropped
-        keep = (left.given_up(left.full) < s.worth_trying) & ~rows.arrived & ~rows.gliding & ~rows.has_refused(full)
+        # layers below can learn to use an input that is kept, but never again one that is dropped; where that explains
+        # far more, as above a layer and a way around it, the unit waits
+        keep = (left.given_up(left.full) < s.worth_trying) & (left.full <= s.decisive * left.goal)
+        keep = keep & ~rows.arrived & ~rows.gliding & ~rows.has_refused(full)
         goal = torch.where(keep.unsqueeze(-1), full, goal)
         left = left._replace(goal=torch.where(keep, left.full, left.goal))
         given_up = left.given_up(left.goal)
@@ -123,8 +125,9 @@ class Evidence:
         batch = moments(target.unsqueeze(1), values, weight.unsqueeze(1))  # (coordinates, candidates, *runs, out, 5)
         mean = self._so_far(batch, feedback.x.shape[-1], ok)
         left = unexplained(mean)
-        if not form.linear:  # a reciprocal is no gain
-            left = torch.stack([left[0], torch.where(covariance(mean[1]) > 0, left[1], 1.0)])
+        # A reciprocal is no gain, and no layer above turns the opposite of the network's output round.
+        signed = slice(1 if self.place.learned_above else 0, None)
+        left[signed] = torch.where(covariance(mean[signed]) > 0, left[signed], 1.0)
         least = left.amin(0)
         alive = (points != 0).any(-1)
         return Shares(least[0], least[1], *torch.where(alive, least[2:], 1.0))
