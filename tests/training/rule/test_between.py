@@ -273,6 +273,30 @@ def test_a_grid_point_that_gives_up_a_tenth_is_doubted(given_up: float, doubted:
     assert mode.rows.arrived.all()
 
 
+@pytest.mark.parametrize(
+    ("free", "learned_below", "stays"), [(0.04, True, False), (0.06, True, True), (0.04, False, True)]
+)
+def test_a_unit_turns_back_where_free_numbers_get_ahead_of_it(free: float, learned_below: bool, stays: bool) -> None:
+    """Layers below cannot always make up for a grid point that is tried: a sum above a convolution was once led away
+    from a network that was solved. With less than half of what the unit leaves, free numbers are ahead."""
+    (one,) = ruled(nalm.NAU(2, 1, seed=0))
+    mode = Between(one, Place(Position.BETWEEN, learned_below, True, straight=False, line=None), Settings())
+    goal, no, yes = torch.tensor([[1.0, 1.0]], dtype=torch.float64), torch.tensor([False]), torch.tensor([True])
+    mode.rows.gliding = mode.rows.owned = yes
+    mode.rows.goal, mode.rows.asked = goal, torch.tensor([2])
+    left = Shares(*(torch.tensor([share]) for share in (0.1, free, 0.1, 0.1)))
+    said = LookedAt(one.read(), goal, left, left.given_up(left.goal), no, yes, yes, no, no, no)
+    for arrived in (False, True):
+        if arrived:
+            mode.rows.arrived, mode.rows.owned, mode.rows.gliding = yes, yes, no
+        mode._decide(said, torch.tensor(True), able=True)
+        if arrived:  # there it is doubted
+            assert mode.rows.streak.tolist() == [int(not stays)]
+        else:
+            assert mode.rows.gliding.tolist() == [stays]
+            assert mode.rows.has_refused(goal).tolist() == [not stays]  # it is not tried again
+
+
 def test_units_above_learned_layers_glide_gently() -> None:
     (one,) = ruled(nalm.NMU(2, 1, seed=0))
     places = [Place(Position.BETWEEN, below, True, straight=False, line=None) for below in (True, False)]

@@ -138,7 +138,12 @@ class Between:
         opposed = e.goal * aim(self.free.numbers.clamp(*self.ruled.box), self.ruled.grid) < 0
         tried = (e.goal != 0).all(-1) & self.place.learned_below & (~opposed.any(-1) | self.ruled.form.linear)
         too_much = torch.where(tried, s.worth_trying, s.doubts)
-        doubted = rows.arrived & (~e.known | e.far | (e.given_up > too_much))
+        # what is learned below moves on, while the unit would be moved from one look to the next
+        better = e.left.free < (1 / s.decisive if self.place.learned_below else s.better) * e.left.held
+        # not all layers below can make up for it (a convolution, a skip connection): then free numbers get ahead
+        in_vain = tried & better & (e.given_up > s.explains)
+        rows.keep(ok.unsqueeze(-1) & in_vain & rows.gliding, refused=e.goal)
+        doubted = rows.arrived & (~e.known | e.far | (e.given_up > too_much) | in_vain)
         streak = torch.where(doubted, rows.streak + 1, 0)
         arrived = rows.arrived & (streak < s.patience) & ~self._spoilt(ok).unsqueeze(-1)
         # a row on its way is turned back by no less than one that has arrived: a single batch may err
@@ -149,8 +154,6 @@ class Between:
         asked = torch.where(near, torch.where(same, rows.asked, 0) + 1, 0)
         enough = torch.where(rows.gliding, 1, torch.where(e.clear | tried, CONFIRMED, s.patience))
         gliding, arrived = asked >= enough, arrived & ~e.turned
-        # what is learned below moves on, while the unit would be moved from one look to the next
-        better = e.left.free < (1 / s.decisive if self.place.learned_below else s.better) * e.left.held
         follow = (
             (e.clear if self.place.learned_below else e.known)
             & better
