@@ -14,7 +14,7 @@ import json
 import math
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import geometric_mean, mean, stdev
@@ -30,6 +30,7 @@ RESULTS = Path(__file__).parent.parent / "results" / "rule-real.jsonl"
 STEPS = 600
 RATES = (3e-3, 1e-2, 3e-2)
 TUNED_ON = 500  # the seed
+TURN = 50  # steps, after which it is the other one's turn where times are compared: the machine is shared
 Batch = tuple[Tensor, Tensor]
 Row = dict[str, Any]
 
@@ -212,7 +213,13 @@ CASES = [
 
 
 def train(case: Case, seed: int, rate: float, steps: int, by_rule: bool, frozen: bool = False) -> Row:
-    """Train, the rate falling along half a cosine; the error in eval mode on about a thousand fresh samples.
+    """Train without a pause."""
+    *_, row = training(case, seed, rate, steps, by_rule, frozen)
+    return row
+
+
+def training(case: Case, seed: int, rate: float, steps: int, by_rule: bool, frozen: bool = False) -> Iterator[Row]:
+    """Train, the rate falling along half a cosine, with pauses; at last the error in eval mode on a thousand samples.
 
     A unit that is frozen holds the right numbers from the start.
     """
@@ -226,7 +233,11 @@ def train(case: Case, seed: int, rate: float, steps: int, by_rule: bool, frozen:
         optimiser = LocalGaussNewton(model, optimiser)
     units = [m for m in model.modules() if isinstance(m, nalm.Unit) and m.form is not None]
     spent = 0.0
-    for _ in range(steps):
+    for step in range(steps):
+        if step % TURN == 0:
+            drawn = torch.get_rng_state()  # what others draw in the meantime, say for dropout, is theirs
+            yield {}
+            torch.set_rng_state(drawn)
         x, target = case.draw(generator)
         began = time.process_time()
 
@@ -249,7 +260,7 @@ def train(case: Case, seed: int, rate: float, steps: int, by_rule: bool, frozen:
     with torch.no_grad():
         y, t = (torch.cat(p) for p in zip(*((model(x), t) for x, t in parts), strict=True))
     exact = case.numbers is not None and all(_is(unit, case.numbers) for unit in units)
-    return {"error": float((y - t).square().mean() / t.var()), "exact": exact, "steps": steps, "seconds": spent}
+    yield {"error": float((y - t).square().mean() / t.var()), "exact": exact, "steps": steps, "seconds": spent}
 
 
 def hold(model: nn.Module, numbers: tuple[float, ...] | None) -> None:
@@ -289,8 +300,9 @@ def _is(unit: nalm.Unit, numbers: tuple[float, ...]) -> bool:
 
 
 def compared(case: Case, seed: int, rate: float) -> Row:
-    """The rule, Adam in as many steps, and Adam in as many as it makes in the rule's time."""
-    rule, adam = train(case, seed, rate, STEPS, by_rule=True), train(case, seed, rate, STEPS, by_rule=False)
+    """The rule, Adam in as many steps, both in turn, and Adam in as many as it makes in the rule's time."""
+    both = (training(case, seed, rate, STEPS, by_rule) for by_rule in (True, False))
+    *_, (rule, adam) = zip(*both, strict=True)
     as_long = round(STEPS * max(1.0, rule["seconds"] / adam["seconds"]))
     row = {"case": case.name, "seed": seed, "rate": rate, "findable": case.numbers is not None, "rule": rule}
     return row | {"adam": adam, "adam_time": train(case, seed, rate, as_long, by_rule=False)}

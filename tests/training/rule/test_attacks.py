@@ -245,7 +245,7 @@ class InARow(nn.Module):
 def test_units_that_follow_one_another_are_not_mixed(model: nn.Module) -> None:
     optimiser = train(model, batches(lambda x: x.sum(1, keepdim=True), 4, 1.0, 3.0, 128), 2)
     assert "as learned layers" not in str(optimiser.report())
-    assert [mode.due(3) for mode in optimiser.modes or []] == [True] * len(optimiser.units)
+    assert [mode.due(3, 3.0) for mode in optimiser.modes or []] == [True] * len(optimiser.units)
 
 
 def test_two_units_are_looked_at_together_and_not_all_the_time() -> None:

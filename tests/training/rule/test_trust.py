@@ -305,7 +305,7 @@ def test_what_an_attempt_found_is_kept_cut_to_the_boxes_where_it_is_better() -> 
         return squared(net(x), target).detach()
 
     nothing = Pass(torch.zeros(1), torch.zeros(()), 1)
-    batch = Batch(2, nothing, torch.tensor(True), [], 1.0, lambda _: nothing, held, lambda: torch.zeros(()))
+    batch = Batch(2, 2.0, nothing, torch.tensor(True), [], 1.0, lambda _: nothing, held, lambda: torch.zeros(()))
     for worse, kept in ((1.2, True), (1.05, False)):  # as much above what was found is what the units hold
         mode.rest()
         mode._keep_best(batch, torch.tensor(worse * loss), torch.tensor(True))

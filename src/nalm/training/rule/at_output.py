@@ -75,7 +75,7 @@ class AtOutput:
         """Rows that are its own, until all are on the grid."""
         return self._owns and not self.settled
 
-    def due(self, step: int, in_company: bool = False) -> bool:
+    def due(self, step: int, travelled: float, in_company: bool = False) -> bool:
         """Every step at first and after a change, then ever more rarely: also where no grid point is found."""
         return self.looks.due(step, in_company)
 

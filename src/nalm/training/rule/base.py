@@ -47,18 +47,32 @@ class Pace:
 
     At the end of a schedule the neighbours of a unit hardly move. A unit that went on alone would only spoil the model.
 
+    Attributes:
+        largest: rate of each group.
+        travelled: how many steps at its full rate all steps so far amount to.
+
     >>> groups, pace = [{"lr": 0.1}], Pace()
-    >>> pace.now(groups), pace.now([{"lr": 0.025}])
-    (1.0, 0.25)
+    >>> pace.next(groups), pace.next([{"lr": 0.025}]), pace.travelled
+    (1.0, 0.25, 1.25)
     """
 
-    def __init__(self, largest: Sequence[float] = ()) -> None:
-        self.largest = list(largest)
+    def __init__(self, largest: Sequence[float] = (), travelled: float = 0.0) -> None:
+        self.largest, self.travelled = list(largest), travelled
         self._rates: list[float] = []
         self._last = 1.0
 
-    def now(self, groups: Sequence[dict[str, Any]]) -> float:
-        """That of the slowest group; a schedule says in `initial_lr` with which rate it begins after a warm-up."""
+    def next(self, groups: Sequence[dict[str, Any]]) -> float:
+        """One more step, and its pace: that of the slowest group."""
+        self._last = self._now(groups)
+        self.travelled += self._last
+        return self._last
+
+    def saved(self) -> dict[str, Any]:
+        """What it remembers."""
+        return {"largest": list(self.largest), "travelled": self.travelled}
+
+    def _now(self, groups: Sequence[dict[str, Any]]) -> float:
+        """A schedule says in `initial_lr` with which rate it begins after a warm-up."""
         rates = [float(group.get("lr", 1.0)) for group in groups]
         if rates == self._rates:  # as in most steps
             return self._last
@@ -66,8 +80,8 @@ class Pace:
         begun = [float(group.get("initial_lr", 0.0)) for group in groups]
         self.largest = [max(of) for of in zip(rates, known, begun, strict=True)]
         shares = (rate / most for rate, most in zip(rates, self.largest, strict=True) if most > 0)
-        self._rates, self._last = rates, min(shares, default=1.0)
-        return self._last
+        self._rates = rates
+        return min(shares, default=1.0)
 
 
 def warn_fallbacks(model: nn.Module) -> None:

@@ -5,13 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import torch
 from torch import Tensor
 
 from nalm.training.rule.curvature import LossCurvature, loss_curvature
 from nalm.training.rule.watch import Watched
+
+
+@lru_cache(maxsize=8)
+def _all_of(runs: torch.Size, device: torch.device) -> Tensor:
+    """Yes for each run; nobody changes it, so that it need not be made anew in every step."""
+    return torch.ones(runs, dtype=torch.bool, device=device)
 
 
 @dataclass(frozen=True)
@@ -77,7 +83,7 @@ class Pass:
         """Runs `(*runs,)` that are worth learning from."""
         loss, output = self.loss.detach(), self.output.detach()
         if self.all_finite:
-            return torch.ones_like(loss, dtype=torch.bool)
+            return _all_of(loss.shape, loss.device)
         return loss.isfinite() & output.reshape(*loss.shape, -1).isfinite().all(-1)
 
     @property
@@ -92,6 +98,7 @@ class Batch:
 
     Attributes:
         step: its number, from 1.
+        travelled: how many steps at its full rate all those of the base optimiser amount to, this one included.
         plain: the pass of the model as it is.
         ok: which runs may learn from it.
         losses: of the last steps, this one's last, each of shape `runs`.
@@ -102,6 +109,7 @@ class Batch:
     """
 
     step: int
+    travelled: float
     plain: Pass
     ok: Tensor
     losses: Sequence[Tensor]

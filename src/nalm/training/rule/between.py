@@ -53,6 +53,7 @@ class Between:
             self.looks, self.glide = Looks(settings.sparse, settings.rest, settings.apart), settings.gently
         else:
             self.looks, self.glide = Looks(settings.spacing, settings.rest, tires=settings.tires), settings.glide
+        self._learned = 0  # the step in which it did so last
         self.settled = False  # whether all rows are the rule's, so that the base optimiser passes over the unit
         self._writes = False  # whether any of its rows has to be stored after each step
         self._left = 0.0  # how far it still is to the grid, if all rows are on their way there
@@ -63,21 +64,26 @@ class Between:
         """Its own rows, until all are on the grid; what is solved above them; and rows that may fall asleep."""
         return self._writes or self.line.stores or (self._may_sleep and not self.settled)
 
-    def due(self, step: int, in_company: bool = False) -> bool:
+    def due(self, step: int, travelled: float, in_company: bool = False) -> bool:
         """Ever more rarely while nothing changes."""
-        return not self.hopeless and self.looks.due(step, in_company)
+        return not self.hopeless and self.looks.due(self._time(step, travelled), in_company)
+
+    def _time(self, step: int, travelled: float) -> float:
+        """By which looks are spaced: what layers below say changes as fast as the base optimiser moves them."""
+        return travelled if self.place.learned_below else step
 
     def learn(self, seen: Sequence[Seen], batch: Batch) -> None:
         """Take rows over, move them, put them on the grid, or leave them."""
         feedback, rows, ok = seen[0].feedback, self.rows, batch.ok
         if feedback is None:  # this batch does not need the unit
             return
-        self.progress.learn(batch.losses, ok, batch.step - self.looks.last)
+        self.progress.learn(batch.losses, ok, batch.step - self._learned)
+        self._learned = batch.step
         held = torch.where(rows.owned.unsqueeze(-1), rows.held, self.ruled.read())
         view = View.of(self.ruled.form, feedback, feedback.y, intercept=True)
         looked = self.evidence.look(feedback, view, held, ok, batch.plain.curvature.squared)
         if looked is None:
-            self.looks.goes_on(batch.step)
+            self.looks.goes_on(self._time(batch.step, batch.travelled))
         else:
             self._act(looked, feedback, batch)
         self.free.learn(self.ruled, view, ok, self.settings)
@@ -91,7 +97,8 @@ class Between:
         following = rows.owned & ~rows.gliding & ~rows.arrived
         if bool(following.any()) and self.ruled.unit.out_features > 1:
             rows.keep(ok, share=self._best_share(feedback))
-        self.looks.looked(batch.step, bool(changed.any()), urgent=bool((rows.streak > 0).any()))
+        now, urgent = self._time(batch.step, batch.travelled), bool((rows.streak > 0).any())
+        self.looks.looked(now, bool(changed.any()), urgent)
         if self.line.line is not None:
             self._solve_line(feedback, looked, bool(batch.plain.curvature.squared.all()))
 
@@ -131,7 +138,12 @@ class Between:
         opposed = e.goal * aim(self.free.numbers.clamp(*self.ruled.box), self.ruled.grid) < 0
         tried = (e.goal != 0).all(-1) & self.place.learned_below & (~opposed.any(-1) | self.ruled.form.linear)
         too_much = torch.where(tried, s.worth_trying, s.doubts)
-        doubted = rows.arrived & (~e.known | e.far | (e.given_up > too_much))
+        # what is learned below moves on, while the unit would be moved from one look to the next
+        better = e.left.free < (1 / s.decisive if self.place.learned_below else s.better) * e.left.held
+        # not all layers below can make up for it (a convolution, a skip connection): then free numbers get ahead
+        in_vain = tried & better & (e.given_up > s.explains)
+        rows.keep(ok.unsqueeze(-1) & in_vain & rows.gliding, refused=e.goal)
+        doubted = rows.arrived & (~e.known | e.far | (e.given_up > too_much) | in_vain)
         streak = torch.where(doubted, rows.streak + 1, 0)
         arrived = rows.arrived & (streak < s.patience) & ~self._spoilt(ok).unsqueeze(-1)
         # a row on its way is turned back by no less than one that has arrived: a single batch may err
@@ -142,8 +154,6 @@ class Between:
         asked = torch.where(near, torch.where(same, rows.asked, 0) + 1, 0)
         enough = torch.where(rows.gliding, 1, torch.where(e.clear | tried, CONFIRMED, s.patience))
         gliding, arrived = asked >= enough, arrived & ~e.turned
-        # what is learned below moves on, while the unit would be moved from one look to the next
-        better = e.left.free < (1 / s.decisive if self.place.learned_below else s.better) * e.left.held
         follow = (
             (e.clear if self.place.learned_below else e.known)
             & better
@@ -206,9 +216,10 @@ class Between:
     def _keep_awake(self) -> None:
         """Leave no row of the base optimiser's at zero, where its box ends: the row would be 1 whatever lies below, and
         that would learn nothing any more. Beside zero the layers below can still turn their numbers round."""
-        numbers = self.ruled.form.read(self.ruled.unit)
-        least = self.settings.awake
-        self.ruled.write(numbers.clamp(min=least), (numbers.amax(-1) < least) & ~self.rows.owned)
+        numbers, least = self.ruled.form.read(self.ruled.unit), self.settings.awake
+        asleep = numbers.amax(-1) < least
+        if bool(asleep.any()):
+            self.ruled.write(numbers.clamp(min=least), asleep & ~self.rows.owned)
 
     def _distance(self) -> float:
         """How far it still is to the grid, in units of the grid; 0 if not all rows are on their way there."""
@@ -230,6 +241,7 @@ class Between:
         return {name: state.saved() for name, state in states.items()} | {
             "looks": self.looks.saved(),
             "gathered": self.evidence.gathered,
+            "learned": self._learned,
             "solved": solved,
         }
 
@@ -238,7 +250,7 @@ class Between:
         for name, state in (("free", self.free), ("rows", self.rows), ("progress", self.progress)):
             state.loaded(saved[name], self.ruled.label)
         self.looks.load(saved["looks"])
-        self.evidence.gathered = int(saved["gathered"])
+        self.evidence.gathered, self._learned = int(saved["gathered"]), int(saved["learned"])
         self.settled, self._writes = bool(self.rows.owned.all()), bool(self.rows.owned.any())
         self._left = self._distance()
         self.line.solved = None if saved["solved"] is None else Solved(*saved["solved"])

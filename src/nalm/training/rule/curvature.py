@@ -99,8 +99,11 @@ def _bounded(hessian: Tensor, loss: Tensor, slope: Tensor, output: Tensor) -> tu
     """
     outputs = hessian.shape[-1]
     trace = hessian.diagonal(dim1=-2, dim2=-1).sum(-1)  # (*runs, samples)
+    least, most = trace.aminmax(dim=-1)
+    alike = (least >= (1 - BENT) * most) & (least > 0)
+    if bool(alike.all()):
+        return hessian, alike
     slopes = slope.square().sum(-1).sqrt()
-    alike = (trace.amin(-1) >= (1 - BENT) * trace.amax(-1)) & (trace.amin(-1) > 0)
     parabolas = torch.where(trace > 0, outputs * slopes.square() / (2 * trace), 0.0).sum(-1)
     squared = alike | ((loss - parabolas).abs() <= BENT * loss)
     if bool(squared.all()):

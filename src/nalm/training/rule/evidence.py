@@ -92,19 +92,23 @@ class Evidence:
             return None
         self.rows.sums, self.gathered = None, 0  # by the next look the network is another one
         least = left.least
-        # layers below can learn to use an input that is kept, but never again one that is dropped
-        keep = (left.given_up(left.full) < s.worth_trying) & ~rows.arrived & ~rows.gliding & ~rows.has_refused(full)
+        # layers below can learn to use an input that is kept, but never again one that is dropped; where that explains
+        # far more, as above a layer and a way around it, the unit waits
+        keep = (left.given_up(left.full) < s.worth_trying) & (left.full <= s.decisive * left.goal)
+        keep = keep & ~rows.arrived & ~rows.gliding & ~rows.has_refused(full)
         goal = torch.where(keep.unsqueeze(-1), full, goal)
         left = left._replace(goal=torch.where(keep, left.full, left.goal))
         given_up = left.given_up(left.goal)
         lossy = (goal == 0).any(-1) & (s.better * left.goal > least) & self.place.learned_below
         known = least <= s.informative
         clear = known & ((least <= CLEAR) | (not self.place.learned_below))
-        rigid = self._rigid(feedback) & squared.unsqueeze(-1)
-        asked = rigid & (rows.arrived | (given_up < s.worth_trying))  # else it is not approached in any case
-        best = torch.minimum(least, self._bendable(feedback, goal)) if bool(asked.any()) else least
-        far = rigid & (left.goal > s.decisive * best + RIGID_FLOOR)
-        turned = self._turned(feedback, goal, rigid & known & (given_up < s.explains))
+        rigid = far = turned = torch.zeros_like(rows.arrived)
+        if self.place.straight:
+            rigid = self._rigid(feedback) & squared.unsqueeze(-1)
+            asked = rigid & (rows.arrived | (given_up < s.worth_trying))  # else it is not approached in any case
+            best = torch.minimum(least, self._bendable(feedback, goal)) if bool(asked.any()) else least
+            far = rigid & (left.goal > s.decisive * best + RIGID_FLOOR)
+            turned = self._turned(feedback, goal, rigid & known & (given_up < s.explains))
         return LookedAt(held, goal, left, given_up, lossy, known, clear, rigid, far, turned)
 
     def _shares(self, view: View, feedback: Feedback, candidates: Sequence[Tensor], ok: Tensor) -> Shares:
@@ -121,8 +125,9 @@ class Evidence:
         batch = moments(target.unsqueeze(1), values, weight.unsqueeze(1))  # (coordinates, candidates, *runs, out, 5)
         mean = self._so_far(batch, feedback.x.shape[-1], ok)
         left = unexplained(mean)
-        if not form.linear:  # a reciprocal is no gain
-            left = torch.stack([left[0], torch.where(covariance(mean[1]) > 0, left[1], 1.0)])
+        # A reciprocal is no gain, and no layer above turns the opposite of the network's output round.
+        signed = slice(1 if self.place.learned_above else 0, None)
+        left[signed] = torch.where(covariance(mean[signed]) > 0, left[signed], 1.0)
         least = left.amin(0)
         alive = (points != 0).any(-1)
         return Shares(least[0], least[1], *torch.where(alive, least[2:], 1.0))
@@ -139,9 +144,7 @@ class Evidence:
 
     def _rigid(self, feedback: Feedback) -> Tensor:
         """Rows `(*runs, out)` whose neighbours absorb a gain and a bias and no more, so that a grid point has to be as
-        good as the free numbers: what lies above is linear, and passes on all samples alike."""
-        if not self.place.straight:
-            return torch.zeros_like(self.rows.arrived)
+        good as the free numbers: what lies above, which is linear, passes on all samples alike."""
         h = feedback.curvature
         if h.shape[-1] == 1:  # there is nothing to compare
             return torch.zeros_like(self.rows.arrived)

@@ -47,7 +47,7 @@ class GatedStack:
         """The runs `(*runs,)` that hold a grid point of any route."""
         return torch.stack([stack.tries.placed for stack in self.stacks]).any(0)
 
-    def due(self, step: int, in_company: bool = False) -> bool:
+    def due(self, step: int, travelled: float, in_company: bool = False) -> bool:
         """Every step, as a stack is."""
         return True
 

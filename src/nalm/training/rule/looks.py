@@ -9,6 +9,9 @@ from dataclasses import dataclass
 class Looks:
     """Often after a change, ever more rarely while nothing happens, and more rarely the more looks were spent.
 
+    Above learned layers, what is called a step here is one at the base optimiser's full rate: at the end of a schedule
+    they change less in each step, so that there is less to see.
+
     Attributes:
         spacing: so many steps after the last change two looks are one step apart, after twice as many two steps.
         rest: the largest distance between two looks, in steps...
@@ -41,27 +44,27 @@ class Looks:
     rest: int
     least: int = 1
     tires: int = 0
-    next: int = 0
-    changed: int = 0
-    last: int = 0
+    next: float = 0
+    changed: float = 0
+    last: float = 0
     made: int = 0
     batches: int = 0
 
-    def due(self, step: int, in_company: bool = False) -> bool:
+    def due(self, step: float, in_company: bool = False) -> bool:
         """Whether to look at this step.
 
         Args:
             step: its number.
             in_company: whether another unit looks anyway, which pays for most of it: then half the distance is enough.
         """
-        return step >= ((self.last + self.next + 1) // 2 if in_company else self.next)
+        return step >= ((self.last + self.next) / 2 if in_company else self.next)
 
-    def goes_on(self, step: int) -> None:
+    def goes_on(self, step: float) -> None:
         """A look needs the next batch, too."""
-        self.last, self.next = step, step + 1
+        self.last = self.next = step
         self.batches += 1
 
-    def looked(self, step: int, changed: bool, urgent: bool = False) -> None:
+    def looked(self, step: float, changed: bool, urgent: bool = False) -> None:
         """One more look.
 
         Args:
@@ -78,12 +81,12 @@ class Looks:
         self.next = step + min(self.rest, max(least, tired, int((step - self.changed) / self.spacing)))
         self.batches = 0
 
-    def saved(self) -> dict[str, int]:
+    def saved(self) -> dict[str, float]:
         """When it looked and will look."""
         known = {"next": self.next, "changed": self.changed, "last": self.last}
         return known | {"made": self.made, "batches": self.batches}
 
-    def load(self, saved: dict[str, int]) -> None:
+    def load(self, saved: dict[str, float]) -> None:
         """Go on where it was saved."""
-        self.next, self.changed = int(saved["next"]), int(saved["changed"])
-        self.last, self.made, self.batches = int(saved["last"]), int(saved["made"]), int(saved["batches"])
+        self.next, self.changed, self.last = saved["next"], saved["changed"], saved["last"]
+        self.made, self.batches = int(saved["made"]), int(saved["batches"])

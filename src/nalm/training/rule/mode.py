@@ -70,8 +70,14 @@ class Mode(Protocol):
         """Whether it has anything to store after this step."""
         ...
 
-    def due(self, step: int, in_company: bool = False) -> bool:
-        """Whether it learns in this step; in company, where another mode does so, it may do so earlier."""
+    def due(self, step: int, travelled: float, in_company: bool = False) -> bool:
+        """Whether it learns in this step.
+
+        Args:
+            step: its number.
+            travelled: how many steps at its full rate all those of the base optimiser so far amount to.
+            in_company: whether another mode learns in it anyway, so that it may do so earlier.
+        """
         ...
 
     def learn(self, seen: Sequence[Seen], batch: Batch) -> None:

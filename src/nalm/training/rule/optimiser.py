@@ -138,7 +138,8 @@ class LocalGaussNewton(torch.optim.Optimizer):
         closure = partial(evaluate, *batch)
         self.steps += 1
         # where no mode is due this is a step of the base optimiser and no more
-        looking = self._placing is None or any(mode.due(self.steps) for mode in self._placing.modes) or self._asking
+        pace = self._pace.next(self.param_groups)
+        looking = self._placing is None or self._due or self._asking
         buffers = [b for module in self._buffered for b in module.buffers(recurse=False)]
         kept = [b.clone() for b in buffers]
         generator = torch.get_rng_state() if looking else None
@@ -152,7 +153,7 @@ class LocalGaussNewton(torch.optim.Optimizer):
         if generator is not None:
             if self._placing is None or self._placing.misses(self._active, watched):
                 self._placing = placed(self._active, self.gates, watched, output, self.model, self.settings)
-            self._learn(closure, watched, plain, partial(untouched, buffers, generator))
+            self._learn(closure, watched, plain, partial(untouched, buffers, generator), pace)
         if plain.all_finite or bool(plain.finite.any()):
             self._refused.in_a_row = 0
             self._base_step(usable=plain.all_finite and not plain.some_exact)
@@ -160,11 +161,16 @@ class LocalGaussNewton(torch.optim.Optimizer):
             self._refused.one_more()
             for buffer, value in zip(buffers, kept, strict=True):
                 buffer.copy_(value)
-        self._store(plain)
+        self._store(plain, pace)
         return loss.detach()
 
     def _trainable(self) -> list[Ruled]:
         return [one for one in self.units if one.trainable]
+
+    @property
+    def _due(self) -> bool:
+        """Whether any mode has to learn from this batch."""
+        return any(mode.due(self.steps, self._pace.travelled) for mode in self.modes or [])
 
     @property
     def _asking(self) -> bool:
@@ -182,6 +188,7 @@ class LocalGaussNewton(torch.optim.Optimizer):
         watched: Sequence[Watched],
         plain: Pass,
         further: Callable[[], AbstractContextManager[None]],
+        pace: float,
     ) -> None:
         """Let all modes that are due learn from the batch.
 
@@ -190,8 +197,10 @@ class LocalGaussNewton(torch.optim.Optimizer):
             watched: the units in the plain pass.
             plain: the pass of the model as it is; its graph is still there.
             further: within it a further pass draws what the first one drew, and leaves running statistics alone.
+            pace: of the base optimiser.
         """
-        modes = [mode for mode in self.modes or [] if mode.due(self.steps, in_company=True)]
+        travelled = self._pace.travelled
+        modes = [mode for mode in self.modes or [] if mode.due(self.steps, travelled, in_company=True)]
         if not modes:
             return
 
@@ -206,8 +215,8 @@ class LocalGaussNewton(torch.optim.Optimizer):
         feedback: list[Feedback | None] = [None] * len(watched)
         if any(mode.position is not Position.STACK for mode in modes):
             feedback = gather(watched, plain)
-        pace, held = self._pace.now(self.param_groups), partial(loss_with, [])
-        batch = Batch(self.steps, plain, plain.finite, list(self._losses), pace, again, loss_with, held)
+        held = partial(loss_with, [])
+        batch = Batch(self.steps, travelled, plain, plain.finite, list(self._losses), pace, again, loss_with, held)
         seen = {id(one.unit): Seen(one, w, e) for one, w, e in zip(self._active, watched, feedback, strict=True)}
         with torch.no_grad():
             for mode in modes:
@@ -234,9 +243,8 @@ class LocalGaussNewton(torch.optim.Optimizer):
                 for p, box in moved:
                     p.clamp_(*box)
 
-    def _store(self, plain: Pass) -> None:
+    def _store(self, plain: Pass, pace: float) -> None:
         """What the modes have decided, and what the units now hold; gradients are cleared."""
-        pace = self._pace.now(self.param_groups)
         storing = [mode for mode in self.modes or [] if mode.stores]
         if storing:
             with torch.no_grad():
@@ -269,7 +277,7 @@ class LocalGaussNewton(torch.optim.Optimizer):
             {"places": {}, "used": [], "modes": None} if self._placing is None else self._placing.saved(self.model)
         )
         rule = {"steps": self.steps, "refused": self.refused, "units": names, **placing}
-        rule |= {"losses": [loss.clone() for loss in self._losses], "rates": list(self._pace.largest)}
+        rule |= {"losses": [loss.clone() for loss in self._losses], "pace": self._pace.saved()}
         return {**deepcopy(self.base.state_dict()), "rule": rule}  # torch's own would change as training goes on
 
     @checks_arguments
@@ -284,7 +292,7 @@ class LocalGaussNewton(torch.optim.Optimizer):
         if rule["modes"] is not None:
             self._placing = loaded(rule, self.units, self.gates, self.model, self.settings)
         self._losses = deque((loss.clone() for loss in rule["losses"]), maxlen=RECENT)
-        self._pace = Pace([float(rate) for rate in rule["rates"]])
+        self._pace = Pace(**rule["pace"])
         self.steps, self._refused.count = int(rule["steps"]), int(rule["refused"])
         # a copy, as torch goes on with the very tensors it is given
         self.base.load_state_dict(deepcopy({k: v for k, v in state_dict.items() if k != "rule"}))

@@ -80,7 +80,8 @@ class Settings:
             below. Of two units below one layer, each one's numbers keep the other's changing, and so both would be
             looked at in every step; with four, at most 69 times in 600 steps.
         apart: fewest steps between two of their looks. Sixteen: about as many as Adam's averages remember, so that each
-            look is at another network than the one before.
+            look is at another network than the one before. Their steps are counted at the base optimiser's full rate:
+            at the end of a schedule the layers below hardly change, and looks become rarer in proportion.
         rest: most steps between two looks. Two hundred: looking costs about three steps of a small network, which then
             are less than 2 % of its training.
     """

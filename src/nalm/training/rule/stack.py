@@ -97,7 +97,7 @@ class Stack:
         """What was found in this step, until all runs hold a grid point."""
         return not self.settled
 
-    def due(self, step: int, in_company: bool = False) -> bool:
+    def due(self, step: int, travelled: float, in_company: bool = False) -> bool:
         """Every step; where the units hold an exact grid point it takes no pass of its own."""
         return True
 

@@ -20,10 +20,12 @@ class State:
     """A dataclass whose fields are all tensors, the runs axes in front; a field may be None until it is first known."""
 
     def keep(self, ok: Tensor, **values: Tensor) -> None:
-        """Set fields in the runs (or rows) that are `ok`."""
+        """Set fields in the runs (or rows) that are `ok`, nearly always all of them, which then costs nothing."""
+        everywhere = bool(ok.all())
         for name, value in values.items():
             old = getattr(self, name)
-            setattr(self, name, torch.where(aligned(ok, old), value, old))
+            alike = value.shape == old.shape and value.dtype == old.dtype
+            setattr(self, name, value if everywhere and alike else torch.where(aligned(ok, old), value, old))
 
     def saved(self) -> dict[str, Tensor | None]:
         """Copies by name."""
