@@ -67,7 +67,8 @@ def looked(
     rows = RowsState.of(one)
     for name, value in (state or {}).items():
         setattr(rows, name, value)
-    seen = Evidence(one, Place(Position.BETWEEN, below), rows, Regression.of(one), LineAbove(None, rows, 0.9), S)
+    place = Place(Position.BETWEEN, below, straight=True)
+    seen = Evidence(one, place, rows, Regression.of(one), LineAbove(None, rows, 0.9), S)
     asked: list[Tensor] = []
     monkeypatch.setattr(Evidence, "_shares", lambda *_: Shares(*map(row, shares)))
     monkeypatch.setattr(Evidence, "_rigid", lambda *_: torch.tensor([rigid]))
@@ -92,11 +93,13 @@ def test_inputs_are_known_to_explain_enough_and_clear_above_learned_layers_only_
 
 
 def test_an_input_is_kept_where_that_gives_up_little(monkeypatch: pytest.MonkeyPatch) -> None:
-    for given_up, kept in ((0.99 * S.worth_trying, True), (1.01 * S.worth_trying, False)):
-        found, _ = looked(monkeypatch, (0.0, 0.0, 0.1, given_up), [0.9, 0.1], below=True)
+    for given_up, far_more, kept in ((0.99, 0.99, True), (1.01, 0.99, False), (0.99, 1.01, False)):
+        full = given_up * S.worth_trying
+        without = full / (far_more * S.decisive)  # what is left where the input is dropped
+        found, _ = looked(monkeypatch, (0.0, 0.0, without, full), [0.9, 0.1], below=True)
         assert found.goal.tolist() == [[1.0, 1.0 if kept else 0.0]]
-        assert float(found.left.goal) == pytest.approx(given_up if kept else 0.1)
-        assert float(found.given_up) == pytest.approx(given_up if kept else 0.1)
+        assert float(found.left.goal) == pytest.approx(full if kept else without)
+        assert float(found.given_up) == pytest.approx(full if kept else without)
     for state in ({"arrived": YES}, {"gliding": YES}, {"refused": torch.tensor([[1.0, 1.0]]).double()}):
         state = state | ({"goal": torch.tensor([[1.0, 0.0]]).double()} if "gliding" in state else {})
         found, _ = looked(monkeypatch, (0.0, 0.0, 0.1, 0.0), [0.9, 0.1], below=True, state=state)
@@ -327,7 +330,7 @@ def test_a_stack_holds_its_grid_point_where_that_is_better_than_what_it_holds(
 ) -> None:
     made, found = stack_of([[0.9, 0.2]]), pass_of(free, 1000.0)
     loss = torch.tensor(grid, dtype=F64)
-    batch = Batch(1, found, RUN, [], 1.0, None, lambda _: loss, None)  # type: ignore[arg-type]
+    batch = Batch(1, 1.0, found, RUN, [], 1.0, None, lambda _: loss, None)  # type: ignore[arg-type]
     whole = [m.ruled.nearest(m.search.numbers) for m in made.members]
     made._settle(batch, found, torch.tensor(held, dtype=F64), whole)
     assert (bool(made.tries.snapped), bool(made.tries.placed)) == (snapped, placed)
@@ -345,7 +348,7 @@ def test_a_stack_holds_its_grid_point_where_that_is_better_than_what_it_holds(
 def test_a_stack_begins_anew_after_steps_without_progress() -> None:
     made = stack_of([[0.9, 0.2]])
     found = pass_of(1.0, 2.0)
-    batch = Batch(1, found, RUN, [], 1.0, None, lambda _: torch.tensor(9.0), None)  # type: ignore[arg-type]
+    batch = Batch(1, 1.0, found, RUN, [], 1.0, None, lambda _: torch.tensor(9.0), None)  # type: ignore[arg-type]
     held = torch.tensor(1.0, dtype=F64)
     made.progress.learn([torch.tensor(1.0)], RUN)
     before = made.members[0].search.numbers.clone()
