@@ -133,6 +133,11 @@ CURVES: dict[str, tuple[int, tuple[float, float], Truth]] = {
     "wave of a quotient beside a line": (3, (1, 5), lambda a, f, t: a - 2 * np.cos(5.3 * f / t)),
     "growth of a product, both signs": (3, (-2, 2), lambda a, f, t: 1.3 * a * np.exp(0.37 * f * t) + t),
     "cosine of a product, both signs": (3, (-2, 2), lambda a, b, c: a**2 * np.cos(0.83 * b * c)),
+    "diffusion": (
+        4,
+        (1, 3),
+        lambda n, x, d, t: n * np.exp(-(x**2) / (4 * d * t)) / np.sqrt(4 * np.pi * d * t),
+    ),
     "current of a diode": (1, (-0.5, 0.75), lambda v: 2.3e-12 * (np.exp(v / 0.0257) - 1)),
     "growth by 24 decades and a constant": (1, (-50, 50), lambda x: 2.138 * (1 - np.exp(-0.5472 * x))),
     "sinh by 9 decades": (1, (0, 30), lambda x: 0.3 * np.sinh(0.81 * x)),

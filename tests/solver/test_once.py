@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 
@@ -52,6 +54,14 @@ def test_what_all_columns_leave_is_the_least_that_some_of_them_leave():
     assert beam.least_error() == pytest.approx(np.linalg.norm(left))
     assert beam.least_error() <= min(np.min(beam.lengthened(size, 50)[1]) for size in (1, 2, 3))
     assert Beam(A[:12], b[:12]).least_error() == 0.0
+
+
+def test_each_pair_of_few_columns_is_there_once():
+    rng = np.random.default_rng(1)
+    A, b = rng.normal(size=(50, 7)), rng.normal(size=50)
+    pairs = Beam(A / np.linalg.norm(A, axis=0), b / np.linalg.norm(b)).lengthened(2, 50)[0]
+    assert {tuple(sorted(pair)) for pair in pairs} == set(combinations(range(7), 2))
+    assert len(pairs) == 21
 
 
 def test_the_best_pairs_are_those_of_all_pairs():

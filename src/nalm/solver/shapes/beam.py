@@ -88,12 +88,12 @@ class Beam:
         first = int(np.argmax(np.abs(along)))
         with_first = self._explained(along, slice(first, first + 1), slice(0, None))[0]
         with_first[first] = -1
-        bar = np.partition(with_first, -width)[-width] if len(along) > width else -1.0  # as many pairs reach it
+        bar = np.partition(with_first, -width)[-width] if len(along) > width else 0.0  # as many pairs reach it
         pairs, scores = [], []
         for start in range(0, len(along), SETTINGS.beam_block):
             explained = self._explained(along, slice(start, start + SETTINGS.beam_block), slice(start, None))
             explained[:, : len(explained)][np.tri(len(explained), dtype=bool)] = -1  # each pair once
-            near = np.flatnonzero(explained >= bar)
+            near = np.flatnonzero(explained >= max(bar, 0.0))
             best = near[_largest(explained.ravel()[near], width)]
             pairs.append(np.stack(np.unravel_index(best, explained.shape), axis=1) + start)
             scores.append(explained.ravel()[best])

@@ -230,10 +230,10 @@ def spread_elsewhere(problem: Problem, formula: Formula) -> float:
 def _bends(formula: Formula, X: Array, value: Array) -> Array:
     """What a change of curvature does: under noise, formulas of another kind with the same slopes are rivals too."""
     read = sorted(inputs(formula))
+    i, j = np.triu_indices(len(read))
     with np.errstate(all="ignore"):
         logs = np.log(np.abs(X[:, read]))
-    i, j = np.triu_indices(len(read))
-    return np.asarray(np.nan_to_num(logs[:, i] * logs[:, j], neginf=0.0, posinf=0.0) * value[:, None])
+        return np.asarray(np.nan_to_num(logs[:, i] * logs[:, j], neginf=0.0, posinf=0.0) * value[:, None])
 
 
 def stretched(problem: Problem) -> Array:

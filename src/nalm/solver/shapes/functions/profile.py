@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import permutations
+from itertools import combinations, permutations
 from itertools import product as every
 
 import numpy as np
@@ -90,16 +90,18 @@ def _products_with_profile(problem: Problem, columns: Indices) -> Iterator[Formu
     height = float(np.linalg.norm(rest))
     if not height > SETTINGS.rounded * np.sqrt(some.rows):
         return
-    monomials = list(_grid_monomials([int(i) for i in columns]))
+    usual = list(_grid_monomials([int(i) for i in columns]))
+    monomials = [*usual, *_squares_beside_two([int(i) for i in columns])]
     values = np.stack([evaluate(m, some.X) for m in monomials], axis=1)
-    each_one = np.ones(len(monomials))
-    scanned = [scale * each_one for scale in EXACT_SCALES] + list(_scale_scan(values))
+    each_one = np.ones(len(usual))
+    scanned = [scale * each_one for scale in EXACT_SCALES] + list(_scale_scan(values[:, : len(usual)]))
     found: list[_Near] = []
     for profile in PROFILES:
         near: list[_Near] = []
-        for scales in [each_one] if profile is PROFILES[0] else scanned:
+        # An exponential needs no scan, as its scale is a coefficient, so there is time for more arguments.
+        for scales in [np.ones(len(monomials))] if profile is PROFILES[0] else scanned:
             with np.errstate(all="ignore"):
-                logs = profile.log(scales * values)
+                logs = profile.log(scales * values[:, : len(scales)])
             fine = np.flatnonzero(np.isfinite(logs).all(axis=0))
             left = left_of(logs[:, fine] * weights)
             fresh = np.linalg.norm(left, axis=0)
@@ -251,3 +253,10 @@ def _grid_monomials(columns: list[int]) -> Iterator[Formula]:
             for k in columns:
                 if k not in (i, j) and i < j:
                     yield product([(gap, power), (Input(k), -power)])
+
+
+def _squares_beside_two(columns: list[int]) -> Iterator[Formula]:
+    """x ** 2 / (D t), as it stands in Gaussians that spread, and m v ** 2 / T."""
+    for i, e in every(columns, (2, -2)):
+        for (j, k), f, g in every(combinations([c for c in columns if c != i], 2), (1, -1), (1, -1)):
+            yield monomial((i, e), (j, f), (k, g))
