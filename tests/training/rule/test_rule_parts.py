@@ -169,6 +169,13 @@ def test_running_moments_rest_on_enough_samples_in_batches_of_any_size() -> None
     torch.testing.assert_close(free.moment[0], moment)  # runs that are not ok keep theirs
 
 
+def test_a_young_moment_is_that_of_its_few_samples() -> None:
+    free, first = Regression.of(unit_of(nalm.NAU, [[0.0, 0.0]])), numbers(2, 1)
+    factor = free._renewed(first, torch.ones(1, 1, dtype=F64), YES, Settings())
+    assert float(free.age) == pytest.approx(1 / (2 * SAMPLES))  # a sixteenth of what it will rest on
+    torch.testing.assert_close(factor[0] @ factor[0].T, first @ first.T, rtol=1e-5, atol=1e-5)
+
+
 def test_the_moment_of_many_inputs_is_renewed_once_in_so_many_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[int] = []
     kept = regression.factored
