@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import pytest
 import torch
@@ -26,22 +25,14 @@ from nalm.training.rule.regression import Regression
 from nalm.training.rule.report import Report, _formula, _state
 from nalm.training.rule.route import Route
 from nalm.training.rule.rows import RowsState
-from nalm.training.rule.ruled import Ruled, ruled
 from nalm.training.rule.stack import RIGHT, ROUND, Stack, rounding_loss
 from nalm.training.rule.watch import Use, Watched, Written, same_memory, watching
+from tests.training.rule.made import unit_of
 
 F64 = torch.float64
 YES, NO = torch.tensor([True]), torch.tensor([False])
 RUN = torch.tensor(True)
 S = Settings()
-
-
-def unit_of(kind: type[nalm.Unit], held: list[list[float]], **options: Any) -> Ruled:
-    unit = kind(len(held[0]), len(held), seed=0, **options)
-    (one,) = ruled(unit)
-    with torch.no_grad():
-        one.form.write(unit, torch.tensor(held))
-    return one
 
 
 def row(value: float) -> Tensor:

@@ -55,6 +55,7 @@ from nalm.training.rule.route import routes
 from nalm.training.rule.rows import RowsState
 from nalm.training.rule.ruled import Ruled, ruled
 from nalm.training.rule.stack import Stack, share_left
+from tests.training.rule.made import unit_of
 
 F64 = torch.float64
 YES = torch.tensor(True)
@@ -69,14 +70,6 @@ def told(x: Tensor, y: Tensor, implied: Tensor, curvature: Tensor | None = None)
     """Feedback `(in, samples)`, `(out, samples)` of outputs that should have been `implied`."""
     h = torch.ones_like(y) if curvature is None else curvature
     return Feedback(x, y, h * (y - implied), h.sqrt().unsqueeze(0), 1)
-
-
-def unit_of(kind: type[nalm.Unit], held: list[list[float]], **options: Any) -> Ruled:
-    unit = kind(len(held[0]), len(held), seed=0, **options)
-    (one,) = ruled(unit)
-    with torch.no_grad():
-        one.form.write(unit, torch.tensor(held))
-    return one
 
 
 # -- regression ----------------------------------------------------------------------------------------------------
