@@ -15,7 +15,8 @@ from types import ModuleType
 from typing import Any, TypeVar
 
 T = TypeVar("T")
-MOST_MEANT = 5  # names that begin as what was typed
+MOST_MEANT = 5  # names in one question
+LEAST_LIKE = 0.5  # half of the letters, as difflib counts them: less is a guess
 MOST_NAMES = 60  # in one message: more than there are units, less than a screen
 
 
@@ -46,11 +47,18 @@ def nearest(name: str, valid: Iterable[str]) -> str:
 
 
 def meant(name: str, valid: Iterable[str]) -> str:
-    """A question, with the names that begin alike or else with the one most like it; empty if none is."""
+    """A question, with the names that begin alike or else with those most like it; empty if none is.
+
+    >>> meant("NUM", ["NAC", "NMU", "NPU"])
+    'Did you mean NMU or NPU?'
+    """
     lowered = {v.lower(): v for v in valid}
-    begun = [v for v in lowered if name and v.startswith(name.lower())]
-    close = begun[:MOST_MEANT] or difflib.get_close_matches(name.lower(), list(lowered), n=1, cutoff=0.5)
-    return f"Did you mean {' or '.join(lowered[v] for v in close)}?" if close else ""
+    close = [v for v in lowered if name and v.startswith(name.lower())]
+    if not close:
+        like = {v: difflib.SequenceMatcher(None, v, name.lower()).ratio() for v in lowered}
+        best = max(like.values(), default=0.0)
+        close = [v for v, ratio in like.items() if ratio == best >= LEAST_LIKE]
+    return f"Did you mean {' or '.join(lowered[v] for v in close[:MOST_MEANT])}?" if close else ""
 
 
 def from_file(reference: str) -> Any:

@@ -86,8 +86,23 @@ def test_markdown_keeps_hostile_names_in_their_cell() -> None:
 
 def test_titles_promise_published_numbers_only_where_there_are_any() -> None:
     study = find_study("single-module/mul")
-    assert "(published)" in shown(study, 80)
-    assert "(published)" not in shown(replace(study, published={}), 80)
+    told = entries(study)
+    success, steps, sparsity = (panel.heading(told) for panel in PANELS)
+    assert success == "Success rate, published in brackets"
+    assert steps == "Steps to solve, published in brackets"
+    assert sparsity == "Sparsity error"
+    only_rates = [replace(entry, published=Published(0.5, source="a paper")) for entry in told]
+    assert [panel.heading(only_rates) for panel in PANELS] == [success, "Steps to solve", "Sparsity error"]
+    silent = [replace(entry, published=None) for entry in told]
+    assert "in brackets" not in markdown_tables(study, silent)
+
+
+def test_titles_of_further_measures_promise_what_was_published_of_them() -> None:
+    study = replace(find_study("single-module/mul"), measured=("train_accuracy", "test_accuracy"))
+    told = [replace(entry, published=Published(measures={"test_accuracy": 0.9})) for entry in entries(study)]
+    text = markdown_tables(study, told)
+    assert "**test accuracy, %, published in brackets**" in text
+    assert "**train accuracy, %**" in text
 
 
 def test_footnotes_name_each_source_of_published_numbers_once_if_there_is_one() -> None:

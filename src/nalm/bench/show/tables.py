@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from nalm.bench.results.summary import CellSummary
-from nalm.bench.study import Study
+from nalm.bench.study import Published, Study
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -40,11 +41,15 @@ def _sparsity(entry: CellSummary) -> list[str]:
     return ["-"] if entry.sparsity is None else [f"{entry.sparsity.estimate:.0e}"]
 
 
+def _said(name: str, published: Published) -> float | None:
+    return published.measures.get(name)
+
+
 def _measure(name: str, entry: CellSummary) -> list[str]:
     found = entry.measures.get(name)
     if found is None:
         return ["-"]
-    said = entry.published.measures.get(name) if entry.published else None
+    said = _said(name, entry.published) if entry.published else None
     lines = [f"{100 * found.estimate:.1f}"]
     if entry.runs > 1:
         lines.append(f"±{100 * (found.high - found.estimate):.1f}")
@@ -52,22 +57,27 @@ def _measure(name: str, entry: CellSummary) -> list[str]:
 
 
 class Panel(NamedTuple):
-    """One of a study's tables: its title, what stands in a cell, and how its numbers were made from the runs."""
+    """One of a study's tables: its title, what stands in a cell, how its numbers were made from the runs, and which
+    published number stands in brackets."""
 
     title: str
     content: Callable[[CellSummary], list[str]]
     method: str
+    said: Callable[[Published], float | None] | None = None
 
+    def heading(self, entries: Sequence[CellSummary]) -> str:
+        """The title, and what brackets mean where there are any."""
+        bracketed = self.said and any(e.published and self.said(e.published) is not None for e in entries)
+        return f"{self.title}, published in brackets" if bracketed else self.title
 
-PUBLISHED = ", (published)"  # said in a title where a study has numbers to put in brackets
 
 PANELS = (
-    Panel(f"Success rate{PUBLISHED}", _success, "95 % Wilson interval below each rate"),
-    Panel(f"Steps to solve{PUBLISHED}", _steps, "mean over the solved runs"),
+    Panel("Success rate", _success, "95 % Wilson interval below each rate", attrgetter("success")),
+    Panel("Steps to solve", _steps, "mean over the solved runs, - if there are none", attrgetter("solved_at")),
     Panel(
         "Sparsity error",
         _sparsity,
-        "maximum-likelihood mean of a beta distribution over the solved runs; - without a grid",
+        "maximum-likelihood mean of a beta distribution over the solved runs, - if there are none or no grid",
     ),
 )
 
@@ -75,13 +85,15 @@ PANELS = (
 def panels(study: Study) -> list[Panel]:
     """The field's three, and one for each further measure of the study: a share in per cent."""
     further = [
-        Panel(f"{name.replace('_', ' ')}, %{PUBLISHED}", partial(_measure, name), "mean ± standard error of all runs")
+        Panel(
+            f"{name.replace('_', ' ')}, %",
+            partial(_measure, name),
+            "mean ± standard error of all runs",
+            partial(_said, name),
+        )
         for name in study.measured
     ]
-    every = [*PANELS, *further]
-    if study.published:
-        return every
-    return [panel._replace(title=panel.title.removesuffix(PUBLISHED)) for panel in every]
+    return [*PANELS, *further]
 
 
 def _grid(
@@ -120,7 +132,7 @@ def rich_tables(study: Study, entries: Sequence[CellSummary], width: int) -> Ite
     from rich.text import Text
 
     for panel in panels(study):
-        yield Text(f"{study.title}: {panel.title}", style="bold")
+        yield Text(f"{study.title}: {panel.heading(entries)}", style="bold")
         lines = list(_grid(study, entries, panel.content))
         for chosen in _columns_that_fit(study.rows, lines, width):
             table = Table(box=box.SIMPLE_HEAD, padding=0, show_edge=False)
@@ -164,7 +176,7 @@ def markdown_panel(study: Study, entries: Sequence[CellSummary], panel: Panel) -
     lines = ["| " + " | ".join(map(_cell, head)) + " |", "|" + "---|" * len(head)]
     for row in _grid(study, entries, panel.content):
         lines.append("| " + " | ".join("<br>".join(map(_cell, lines_)) for lines_ in row) + " |")
-    return f"**{panel.title}**\n\n" + "\n".join(lines) + f"\n\n{basis(study, entries)}; {panel.method}."
+    return f"**{panel.heading(entries)}**\n\n" + "\n".join(lines) + f"\n\n{basis(study, entries)}; {panel.method}."
 
 
 def _cell(text: str) -> str:
