@@ -137,6 +137,13 @@ def test_exact_dividers_give_infinity(unit: nalm.Unit, weights: dict[str, list[f
     assert bool(unit(torch.zeros(1, 2, dtype=torch.float64)).isnan().all())  # 0/0, as for plain floats
 
 
+def test_a_term_that_is_left_out_stays_out_where_its_divisor_vanishes() -> None:
+    layer = nalm.FormulaLayer(2, 1, terms=2, factors=1)
+    put(layer, W=[1.0, 0.0, 0.0, 1.0], P=[1.0, -1.0], c=[1.0, 0.0], e=[1.0]).eval()  # a + 0 / b
+    assert layer(torch.tensor([[3.0, 0.0]], dtype=torch.float64)).item() == 3.0
+    assert layer.formula([3.0, 0.0]) == [3.0]
+
+
 @pytest.mark.parametrize(
     ("unit", "weights", "epsilon"),
     [

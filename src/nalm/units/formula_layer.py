@@ -56,9 +56,12 @@ class FormulaLayer(Unit):
     def compute(self, x: Tensor) -> Tensor:
         sums = (self.W @ x[..., None, None, :, :]).unbind(-2)  # one (*runs, out, terms, samples) per factor
         powers = self.P.unsqueeze(-1).unbind(-2)
-        terms = self.c.unsqueeze(-1)
+        c = self.c.unsqueeze(-1)
+        terms = c
         for base, exponent in zip(sums, powers, strict=True):
             terms = terms * _power(base, exponent)
+        if not self.training:  # a term that is left out is 0, not infinity times 0 where its divisor vanishes
+            terms = torch.where(c == 0, 0.0, terms)
         total, outer = terms.sum(-2), self.e.unsqueeze(-1)
         up = (1 + outer) / 2
         return up * total + (1 - up) * _power(total, (up - 1).sign())

@@ -36,6 +36,11 @@ def gated_product(x: Tensor, weight: Tensor) -> Tensor:
     return tree_product(w * x.unsqueeze(-3) + (1 - w))
 
 
+def gated_product_formula(x: Sequence[Scalar], weight: Sequence[Sequence[Scalar]]) -> list[Scalar]:
+    """`gated_product` on scalars."""
+    return [product(w * a + 1 - w for w, a in zip(row, x, strict=True)) for row in weight]
+
+
 class NAU(Unit):
     r"""Neural addition unit: a linear layer whose weights are kept in [-1, 1] and pulled to -1, 0 and 1.
 
@@ -86,4 +91,4 @@ class NMU(Unit):
         return gated_product(x, self.W)
 
     def formula(self, x: Sequence[Scalar]) -> list[Scalar]:
-        return [product(w * a + 1 - w for w, a in zip(row, x, strict=True)) for row in self.numbers("W")]
+        return gated_product_formula(x, self.numbers("W"))

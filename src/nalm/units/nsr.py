@@ -154,7 +154,7 @@ class RecurrentNSR(Unit):
     r"""A case distinction in a loop over a list: each element and the state decide the next state.
 
     Formula: $h_1 = x_1$, $h_t = \mathrm{NSRChoice}(x_t, h_{t-1})$; each output has a loop of its own.
-    Reads as: nested sums with decimals; its `cell` reads like an NSRChoice.
+    Reads as: nested sums with decimals; each of its `cells` reads like an NSRChoice.
     Trained as: the NSRChoice.
     Paper: Faber and Wattenhofer 2020, the minimum of a list.
 

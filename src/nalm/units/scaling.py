@@ -9,11 +9,11 @@ from torch import Tensor
 
 from nalm.core.option import Option, switch
 from nalm.core.recipe import Ramp, Recipe
-from nalm.core.scalar import Scalar, product
+from nalm.core.scalar import Scalar
 from nalm.core.start import constant
 from nalm.core.unit import Unit
 from nalm.core.weight import Weight, free
-from nalm.units.nau import NMU, gated_product
+from nalm.units.nau import NMU, gated_product, gated_product_formula
 
 SPREAD = "(centre, spread) with spread > 0"
 
@@ -66,7 +66,7 @@ class ScaledNMU(Unit):
         x = [(a - centre) / spread for a in x]
         if self.learn:
             x = [a * v + b for a, v, b in zip(self.numbers("a_in"), x, self.numbers("b_in"), strict=True)]
-        y = [product(w * a + 1 - w for w, a in zip(row, x, strict=True)) for row in self.numbers("W")]
+        y = gated_product_formula(x, self.numbers("W"))
         if self.learn:
             y = [a * v + b for a, v, b in zip(self.numbers("a_out"), y, self.numbers("b_out"), strict=True)]
         centre, spread = self.after

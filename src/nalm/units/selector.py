@@ -12,14 +12,14 @@ import torch
 from torch import Tensor, nn
 
 from nalm.core.option import count
-from nalm.core.scalar import Scalar, dot, product
+from nalm.core.scalar import Scalar, dot
 from nalm.core.start import constant
 from nalm.core.uniforms import noise
 from nalm.core.unit import Unit
 from nalm.core.weight import Weight
 from nalm.units.composition import COMPOSITION_RECIPE, THESIS, CompositionRealNPU
 from nalm.units.inalu import IMNAC, INAC
-from nalm.units.nau import NAU, NMU, tree_product
+from nalm.units.nau import NAU, NMU, gated_product_formula, tree_product
 from nalm.units.npu import magnitude_and_phase, power_formula
 from nalm.units.straight_through import (
     HARD_GATE,
@@ -287,6 +287,6 @@ class FrozenSelector(_Selector):
         return [
             [dot(row, x) for row in add],
             [-dot(row, x) for row in sub],
-            [product(w * a + 1 - w for w, a in zip(row, x, strict=True)) for row in mul],
+            gated_product_formula(x, mul),
             [power_formula(x, row, down, [0] * len(x)) for row in div],
         ]

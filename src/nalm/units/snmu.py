@@ -12,22 +12,17 @@ from torch import Tensor
 from nalm.core.form import Product
 from nalm.core.option import Option
 from nalm.core.recipe import Constant, Ramp, Recipe
-from nalm.core.scalar import Scalar, product
+from nalm.core.scalar import Scalar
 from nalm.core.start import constant, uniform
 from nalm.core.uniforms import noise, normal_quantile
 from nalm.core.unit import Unit
 from nalm.core.weight import Weight
-from nalm.units.nau import gated_product, tree_product
+from nalm.units.nau import gated_product, gated_product_formula, tree_product
 
 SNMU_PAPER = (
     "Mistry et al., Improving the Robustness of Neural Multiplication Units with Reversible Stochasticity, 2022"
 )
 SMALLEST_DEVIATION = 1e-6  # a batch of equal inputs has none
-
-
-def nmu_formula(x: Sequence[Scalar], weight: Sequence[Sequence[Scalar]]) -> list[Scalar]:
-    """prod_i (w x_i + 1 - w) on scalars."""
-    return [product(w * a + 1 - w for w, a in zip(row, x, strict=True)) for row in weight]
 
 
 def _is_noise(value: Any) -> bool:
@@ -78,7 +73,7 @@ class SNMU(Unit):
         return low + (high - low) * u
 
     def formula(self, x: Sequence[Scalar]) -> list[Scalar]:
-        return nmu_formula(x, self.numbers("W"))
+        return gated_product_formula(x, self.numbers("W"))
 
 
 GATE_DEVIATION = 0.5
@@ -118,4 +113,4 @@ class StochasticGateNMU(Unit):
         return gated_product(x, w.clamp(0, 1))
 
     def formula(self, x: Sequence[Scalar]) -> list[Scalar]:
-        return nmu_formula(x, self.numbers("mu"))
+        return gated_product_formula(x, self.numbers("mu"))

@@ -73,11 +73,11 @@ class Panel(NamedTuple):
 
 PANELS = (
     Panel("Success rate", _success, "95 % Wilson interval below each rate", attrgetter("success")),
-    Panel("Steps to solve", _steps, "mean over the solved runs, - if there are none", attrgetter("solved_at")),
+    Panel("Steps to solve", _steps, "mean over the solved runs, - where there is none", attrgetter("solved_at")),
     Panel(
         "Sparsity error",
         _sparsity,
-        "maximum-likelihood mean of a beta distribution over the solved runs, - if there are none or no grid",
+        "maximum-likelihood mean of a beta distribution over the solved runs, - where there is none or no grid",
     ),
 )
 
