@@ -85,6 +85,13 @@ def test_relations(sign: float, zero: float, shift: float, expected: object) -> 
     assert nalm.read_logic(register(0.01 * sign, 0.01 * zero, 0.01 * shift), ["a", "b"]).outputs[0] == expected
 
 
+def test_inputs_may_be_called_like_functions_of_numpy() -> None:
+    x = torch.tensor(list(itertools.product([-5.0, 0.0, 5.0], repeat=2)), dtype=torch.float64)
+    assert nalm.read_logic(register(-4, 4, 1), ["less", "less_equal"]).disagreement(x) == 0
+    unit = rule([[OFF, ON]], [[1.0, 1.0]], [ON])
+    assert nalm.read_logic(unit, ["logical_or", "logical_not"]).disagreement(LINES) == 0
+
+
 def test_the_order_of_operands_and_redundant_pairs() -> None:
     assert nalm.read_logic(register(9, 0, -4, first=1), ["a", "b"]).outputs[0] == Gt(B, A)
     both = nalm.NSR(2, 2, redundancy=2)

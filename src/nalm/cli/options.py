@@ -89,7 +89,12 @@ class Selection:
     seeds: Annotated[
         int | None, typer.Option("--seeds", min=1, max=MOST_SEEDS, help="Seeds per cell; by default as published.")
     ] = None
-    quick: Annotated[bool, typer.Option("--quick", help="A taste in seconds: 5 seeds, at most 5,000 steps.")] = False
+    quick: Annotated[
+        bool,
+        typer.Option(
+            "--quick", help="A taste, mostly in seconds: 5 seeds, at most 5,000 steps (images: 1 seed, 4 epochs)."
+        ),
+    ] = False
     retire: Annotated[
         bool,
         typer.Option(

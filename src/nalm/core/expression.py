@@ -72,7 +72,7 @@ class Expression:
 
     def numpy(self) -> Callable[[Any], np.ndarray[Any, np.dtype[np.float64]]]:
         """A function of an array `(..., inputs)` to `(..., outputs)`, in float64."""
-        function = self._compiled("numpy")
+        function = _compiled(self, "numpy")
 
         def call(x: Any) -> np.ndarray[Any, np.dtype[np.float64]]:
             columns = np.moveaxis(_numbers(x, len(self.symbols)), -1, 0)
@@ -84,7 +84,7 @@ class Expression:
 
     def torch(self) -> Callable[[Tensor], Tensor]:
         """A differentiable function of a tensor `(..., inputs)` to `(..., outputs)`."""
-        function = self._compiled("torch")
+        function = _compiled(self, "torch")
 
         def call(x: Tensor) -> Tensor:
             check_input("This expression", (len(self.symbols), len(self.outputs)), (), x)
@@ -94,15 +94,6 @@ class Expression:
             return torch.stack([t.expand(x.shape[:-1]) for t in tensors], -1)
 
         return call
-
-    def _compiled(self, module: str) -> Callable[..., Any]:
-        import sympy
-
-        # A column may be called sqrt: inside the function inputs have names of their own.
-        plain = {symbol: sympy.Symbol(f"x{i}", real=True) for i, symbol in enumerate(self.symbols)}
-        outputs = [output.xreplace(plain) for output in self.outputs]
-        function: Callable[..., Any] = sympy.lambdify(list(plain.values()), outputs, modules=module)
-        return function
 
     def residual(self, x: Any) -> float:
         """The largest difference between the model and this formula on inputs `(..., inputs)`."""
@@ -143,7 +134,6 @@ class Decision:
 
     def disagreement(self, x: Any) -> float:
         """The share of decisions on inputs `(samples, inputs)` in which the model and this expression differ."""
-        import sympy
         from sympy.core.relational import Relational
 
         if self.model is None:
@@ -151,7 +141,7 @@ class Decision:
         inputs = _numbers(x, len(self.symbols)).reshape(-1, len(self.symbols))
         with torch.no_grad():
             model = self.model(torch.from_numpy(inputs)).cpu().numpy() > 0.5
-        function = sympy.lambdify(self.symbols, list(self.outputs), modules="numpy")
+        function = _compiled(self, "numpy")
         columns = inputs.T
         compares = any(output.atoms(Relational) for output in self.outputs)  # else the inputs are truth values
         given = columns if compares else columns > 0.5
@@ -167,6 +157,17 @@ class Decision:
 
     def _repr_latex_(self) -> str:
         return f"$\\displaystyle {self.latex()}$"
+
+
+def _compiled(read: Expression | Decision, module: str) -> Callable[..., Any]:
+    """A function of one array per symbol to a list of outputs."""
+    import sympy
+
+    # A column may be called sqrt or less: inside the function inputs have names of their own.
+    plain = {symbol: sympy.Symbol(f"x{i}", real=True) for i, symbol in enumerate(read.symbols)}
+    outputs = [output.xreplace(plain) for output in read.outputs]
+    function: Callable[..., Any] = sympy.lambdify(list(plain.values()), outputs, modules=module)
+    return function
 
 
 class Readable(Protocol):
