@@ -61,4 +61,7 @@ def test_defaults_are_those_of_the_papers() -> None:
     recipe = Recipe()
     assert (recipe.rate, recipe.steps, recipe.batch, recipe.gradient_noise) == (1e-3, 50_000, 128, 0)
     assert Restart() == Restart(check=10, memory=5_000, error=1.0, validate=1_000)
+    assert Restart(memory=500, validate=500).validate == 500
+    with pytest.raises(ValueError, match="validate <= memory"):
+        Restart(memory=499, validate=500)
     assert Staircase(1e-9, 1e-7).every == 10_000

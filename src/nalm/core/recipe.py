@@ -150,7 +150,8 @@ class Clip:
 class Restart:
     """iNALU's reinitialisation. The last validation error is noted at every step; every `check` steps, once more than
     `memory` notes are held, the weights are drawn anew if the later half of the notes is no better than the earlier one
-    (mean earlier <= mean later + deviation of later) and its mean is above `error`. A restart empties the notes.
+    (mean earlier <= mean later + deviation of later) and its mean is above `error`. A restart empties the notes. The
+    error that is noted is measured every `validate` steps, at most `memory`.
 
     >>> Recipe(restart=Restart(error=0.5)).restart
     Restart(check=10, memory=5000, error=0.5, validate=1000)
@@ -163,6 +164,8 @@ class Restart:
 
     def __post_init__(self) -> None:
         check_fields(self)
+        if self.validate > self.memory:
+            raise ValueError(f"{self!r} hears of an error too rarely; it needs validate <= memory.")
 
 
 Loss = Literal["mse", "pcc", "mape", "huber"]

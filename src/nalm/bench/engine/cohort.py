@@ -140,7 +140,7 @@ class Cohort(Generic[M, P]):
                 self.heard = self.marks[-1]["validation_error"] if self._evaluated else self._validation(backend)
                 self._wake(self.heard)
             for step, chosen in self._planned_restarts(self.heard, end):
-                self._steps(step, backend)
+                self._steps(step + 1, backend)  # the published loop restarts at the end of a step
                 self._draw_anew(chosen)
             self._steps(end, backend)
 
@@ -150,17 +150,14 @@ class Cohort(Generic[M, P]):
             self.consts[awake(name)] = np.asarray([late.awake(error) for error in errors.tolist()], np.float32)
 
     def _planned_restarts(self, errors: np.ndarray, end: int) -> list[tuple[int, list[int]]]:
-        planned: dict[int, list[int]] = {}
-        count = end - self.step
+        """Which runs draw anew at the end of which step before `end`."""
+        rule, planned = self.method.restart, dict[int, list[int]]()
+        if rule is None:
+            return []
         for index in np.flatnonzero(self.alive):
-            notes, error = self.notes[index], float(errors[index])
-            rule = self.method.restart
-            step = notes.restart_within(rule, self.step, error, count) if rule else None
-            if step is None:
-                notes.add(error, count)
-            else:
+            step = self.notes[index].take(rule, self.step, float(errors[index]), end - self.step)
+            if step is not None:
                 planned.setdefault(step, []).append(int(index))
-                self.notes[index] = Notes([error], [end - step])
         return sorted(planned.items())
 
     def _draw_anew(self, chosen: list[int]) -> None:

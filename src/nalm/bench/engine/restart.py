@@ -14,13 +14,18 @@ class Notes:
         self.errors = errors or []
         self.counts = counts or []
 
-    def add(self, error: float, count: int) -> None:
-        """`count` further steps with the same error."""
+    def take(self, rule: Restart, step: int, error: float, count: int) -> int | None:
+        """Note `error` at each of the next `count` steps, from `step`; returns at which of them the rule fires, if it
+        does, which empties the notes. `count` is at most `rule.memory`, so that it fires once."""
+        fires = self._fires(rule, step, error, count)
+        if fires is not None:
+            self.errors, self.counts, count = [], [], step + count - (fires + 1)
         self.errors.append(error)
         self.counts.append(count)
+        return fires
 
-    def restart_within(self, rule: Restart, step: int, error: float, count: int) -> int | None:
-        """The first of the next `count` steps, from `step`, at which the rule fires if `error` is noted at each."""
+    def _fires(self, rule: Restart, step: int, error: float, count: int) -> int | None:
+        """The first of these steps at which the rule fires."""
         first = step + (-step) % rule.check
         candidates = np.arange(max(first, rule.check), step + count, rule.check)
         held = sum(self.counts)
