@@ -80,6 +80,23 @@ def test_the_penalty_follows_its_schedule_and_each_unit_its_own_recipe() -> None
     )
 
 
+def test_parts_of_a_published_unit_are_trained_as_the_whole_and_those_of_a_container_by_their_own_recipes() -> None:
+    model = nn.Sequential(nalm.GatedNAUNMU(2, 2), nalm.Gated(nalm.NAU(2, 1), nalm.NMU(2, 1)))
+    text = str(guided(model))
+    whole = "penalty to_grid: 0 until step 1,000,000, rising to 10 at step 2,000,000"
+    assert text.count(whole) == 2
+    assert text.count("0 until step 20,000, rising to 0.01 at step 35,000") == 1
+    assert text.count("0 until step 20,000, rising to 10 at step 35,000") == 1
+    assert "  1: Gated(2, 1)\n  1.first: NAU(2, 1)\n" in text
+    selector = str(guided(nalm.NPUSelector(2, 1)))
+    assert selector.count("0 until step 100,000, rising to 10 at step 150,000") == 4
+    assert selector.count("0 until step 100,000, rising to 5 at step 150,000") == 2
+
+
+def guided(model: nn.Module) -> nalm.Guide:
+    return nalm.guide(model, torch.optim.Adam(model.parameters()))
+
+
 def test_the_late_penalty_waits_for_a_good_validation_error() -> None:
     model = nalm.INALU(2, 1)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.0)

@@ -129,8 +129,8 @@ class Emitter(Code):
                 w.store("zeroinitializer", w.at(address, self.layout.wide[value]))
         with w.loop(0, self.samples, CHUNK) as chunk:
             left = w.op(f"sub i64 {self.samples}, {chunk}")
-            whole = w.op(f"icmp slt i64 {left}, {CHUNK}")
-            length = w.op(f"select i1 {whole}, i64 {left}, i64 {CHUNK}")
+            last = w.op(f"icmp slt i64 {left}, {CHUNK}")
+            length = w.op(f"select i1 {last}, i64 {left}, i64 {CHUNK}")
             self._chunk(level, chunk, CHUNK if self.samples % CHUNK == 0 else length)
 
     def _chunk(self, level: Level, chunk: str, length: str | int) -> None:

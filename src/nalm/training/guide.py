@@ -39,11 +39,13 @@ class Guide:
     ) -> None:
         self._units: list[tuple[Unit, Recipe]] = []
         self._places: list[str] = []
+        published = _published(model)
         for place, module in model.named_modules():
             if isinstance(module, Unit) and module.weights:
-                own = recipe or type(module).recipe
+                own = recipe or published[module]
                 self._units.append((module, own.scaled(steps) if steps else own))
-                self._places.append(f"{place}: {module}" if place else str(module))
+                name = f"{type(module).__name__}({module.extra_repr()})"
+                self._places.append(f"{place}: {name}" if place else name)
         if not self._units:
             raise ValueError(f"{type(model).__name__} contains no nalm unit, so there is nothing to guide.")
         _warn_of_weights_it_lacks(self._units, optimizer)
@@ -122,6 +124,16 @@ class Guide:
         self.validation_error = float(state["validation_error"])
 
 
+def _published(model: nn.Module) -> dict[Unit, Recipe]:
+    """How each unit is trained by its paper; where units are parts of a published one, by the paper of the whole."""
+    found: dict[Unit, Recipe] = {}
+    for unit in (m for m in model.modules() if isinstance(m, Unit)):  # outer ones come first
+        found.setdefault(unit, unit.recipe)
+        if unit.recipe is not Unit.recipe:  # not a container, which says nothing about training
+            found |= dict.fromkeys(unit.units(), found[unit])
+    return found
+
+
 @dataclass
 class _Made:
     """Steps made: known to the guide and to what is called at its end, when the guide itself is gone."""
@@ -193,7 +205,7 @@ def guide(
     Args:
         model: anything that contains units, at any depth.
         optimizer: the optimiser you call `step()` on.
-        recipe: one recipe for all units; by default each unit's own.
+        recipe: one recipe for all units; by default each unit's own, for parts of a published unit that of the whole.
         steps: how many steps you will train; schedules are stretched to it. By default they are the paper's.
 
     >>> import nalm, torch
