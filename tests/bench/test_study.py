@@ -30,6 +30,14 @@ def test_names_in_bulk_are_the_names_of_the_runs() -> None:
     assert study.ids() == [run.id for _, run in study.runs()]
 
 
+def test_a_unit_of_your_own_trains_as_long_as_the_others_or_as_its_recipe_says(tmp_path: Path) -> None:
+    text = "import nalm\nclass Long(nalm.NMU):\n    recipe = nalm.Recipe(steps=70_000)\n"
+    (tmp_path / "long.py").write_text(text)
+    for name, steps in (("single-module/mul", 70_000), ("division/uniform-10", 100_000)):
+        study = find_study(name).only([f"{tmp_path / 'long.py'}:Long"])
+        assert {cell.method.steps for cell in study.cells} == {steps}
+
+
 def own_units(tmp_path: Path) -> list[str]:
     references = []
     for folder in ("a", "b"):

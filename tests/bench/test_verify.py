@@ -68,6 +68,17 @@ def test_a_run_is_verified_and_a_changed_one_found_out(tmp_path: Path, method: M
         assert found.largest == pytest.approx(change, rel=0.1)
 
 
+def test_the_engine_that_trained_a_run_trains_it_again(tmp_path: Path) -> None:
+    run = Run(single("NMU", 2), TASK, Descent(Recipe(steps=20)), 0, every=10)
+    given = Options(threads=1)
+    with Store(tmp_path / "runs.db") as store:
+        (record,) = train([run], store, Options(engine="torch", threads=1))
+        found = verify(store, run.id, given)
+    assert found.now["engine"] == record["engine"]
+    assert found.outcome == Outcome.IDENTICAL
+    assert given.engine == "auto"  # what is handed in stays as it was
+
+
 def test_a_wrong_id_is_answered_by_those_like_it_and_by_how_to_list_all(tmp_path: Path) -> None:
     known = [f"{number:02}{'ab' * 7}" for number in range(30)]
     with Store(tmp_path / "runs.db") as store:

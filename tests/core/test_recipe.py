@@ -65,3 +65,7 @@ def test_defaults_are_those_of_the_papers() -> None:
     with pytest.raises(ValueError, match="validate <= memory"):
         Restart(memory=499, validate=500)
     assert Staircase(1e-9, 1e-7).every == 10_000
+
+
+def test_a_ramp_keeps_a_length_however_short_the_training() -> None:
+    assert Ramp(10, 20_000, 35_000).scaled(1e-6) == Ramp(10, 0, 1)

@@ -137,6 +137,11 @@ def test_exact_dividers_give_infinity(unit: nalm.Unit, weights: dict[str, list[f
     assert bool(unit(torch.zeros(1, 2, dtype=torch.float64)).isnan().all())  # 0/0, as for plain floats
 
 
+def test_a_closed_gate_hides_the_reciprocal_of_zero() -> None:
+    unit = put(nalm.NMRU(2, 1, gate=True), W=[0.0, 1.0, 0.5, 0.0], g=[1.0, 1.0, 0.0, 1.0]).eval()
+    assert unit(torch.tensor([[0.0, 3.0]], dtype=torch.float64)).item() == 1.5  # 3 times the half that is left open
+
+
 def test_a_term_that_is_left_out_stays_out_where_its_divisor_vanishes() -> None:
     layer = nalm.FormulaLayer(2, 1, terms=2, factors=1)
     put(layer, W=[1.0, 0.0, 0.0, 1.0], P=[1.0, -1.0], c=[1.0, 0.0], e=[1.0]).eval()  # a + 0 / b

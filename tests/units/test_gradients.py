@@ -104,6 +104,17 @@ def test_gradient_of_one_nru_factor_in_training(w: float) -> None:
     close(unit._parameters["W"].grad, [[expected]], rtol=1e-9)  # type: ignore[union-attr]
 
 
+def test_batch_noise_goes_by_the_unbiased_deviation_which_is_no_part_of_the_gradient() -> None:
+    unit = put(nalm.SNMU(1, 1, noise="batch"), W=[0.4]).train()
+    x = torch.tensor([[1.0], [2.0], [4.0]], dtype=F64, requires_grad=True)
+    with supplied(lambda shape: torch.full(shape, 0.5, dtype=F64)):
+        y = unit(x)
+    y.sum().backward()
+    n = 1 + 0.5 / math.sqrt(7 / 3)  # the deviations from their mean are -4/3, -1/3 and 5/3
+    close(y, (0.4 * n * x + 0.6).detach() / (0.4 * n + 0.6))
+    close(x.grad, torch.full((3, 1), 0.4 * n / (0.4 * n + 0.6), dtype=F64))  # type: ignore[arg-type]
+
+
 def test_clamped_and_straight_through_gates() -> None:
     through = {"g": replace(nalm.NPU.g, keep="straight-through")}
     for unit, passes in ((nalm.NPU(1, 1), False), (nalm.NPU(1, 1, weights=through), True)):

@@ -99,7 +99,7 @@ def test_the_order_of_operands_and_redundant_pairs() -> None:
         both,
         V1_hat=[[[9.0, 0.0]], [[0.0, 9.0]]],
         V2_hat=[[[0.0, 9.0]], [[9.0, 0.0]]],
-        w_sign=[[9.0], [-3.0]],  # the second pair is turned round, and agrees
+        w_sign=[[3.0], [-9.0]],  # the second pair is turned round, and agrees
         w_zero=[[0.0], [0.0]],
         b=[[-2.0], [-2.0]],
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, cast
 
@@ -61,9 +61,8 @@ def verify(store: Store, run_id: str, options: Options | None = None) -> Verific
         raise ValueError(f"{said} The column `id` of {listing} lists all {len(known):,}.")
     (record,) = found
     run = _run_of(record)
-    options = options or Options()
-    options.engine = cast(EngineName, ENGINES.get(record["engine"], "auto"))
-    (again,) = train([run], options=options)
+    engine = cast(EngineName, ENGINES.get(record["engine"], "auto"))
+    (again,) = train([run], options=replace(options or Options(), engine=engine))
     versions = {"nalm": importlib.metadata.version("nalm"), "torch": importlib.metadata.version("torch")}
     compared = ("solved", "solved_at", "selected_step", "validation_error", "test_error", "sparsity", "nonfinite_step")
     changed = tuple(name for name in compared if not _same(record.get(name), again.get(name)))

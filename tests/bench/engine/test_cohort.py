@@ -22,7 +22,7 @@ from nalm.bench.method import Descent
 from nalm.bench.results.store import Store
 from nalm.bench.run import Run, single
 from nalm.bench.tasks.arithmetic import RANGES, SingleModule
-from nalm.core.recipe import Adam, Late, Ramp, Recipe, Switch
+from nalm.core.recipe import Adam, Late, Ramp, Recipe, Restart, Switch
 from nalm.core.uniforms import Stream
 
 Error = Callable[[int, int], float]  # of a step and a run
@@ -67,6 +67,21 @@ def cohort(recipe: Recipe, count: int = 2, every: int = 10, retire: bool = False
 
 def trained(backend: Told, recipe: Recipe, **options: object) -> list[dict[str, object]]:
     return train_cohort(cohort(recipe, **options), backend, None, Options(threads=1))  # type: ignore[arg-type]
+
+
+def test_a_run_draws_anew_at_the_end_of_the_step_in_which_the_rule_fires() -> None:
+    backend = Told(always(1.0), always(1.0))
+    restarting = Recipe(Adam(), steps=60, restart=Restart(check=10, memory=20, error=0.5, validate=20))
+    (record,) = trained(backend, restarting, count=1, every=60)
+    # 21 notes at step 20; 20 at step 40 are too few, so that the next time is step 50
+    assert backend.spans == [(0, 20), (20, 1), (21, 19), (40, 11), (51, 9)]
+    assert record["reinitialisations"] == 2
+
+
+def test_the_best_step_is_looked_for_among_the_last_evaluations(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nalm.bench.engine.cohort.SETTINGS", Settings(window=3))
+    backend = Told(always(1.0), lambda step, _: float(step if step else 0.5))  # best at the very beginning
+    assert [r["selected_step"] for r in trained(backend, Recipe(steps=50))] == [30, 30]
 
 
 def test_it_is_evaluated_at_every_mark_and_at_the_end() -> None:

@@ -31,6 +31,14 @@ def test_records_are_counted_one_at_a_time_each_once_in_any_order() -> None:
     assert [entry.success for entry in summarise(twice, iter(records))] == [entries[0].success] * 2
 
 
+def test_a_weight_far_off_its_grid_counts_as_half_a_step_off_as_published() -> None:
+    study = find_study("single-module/mul").only(["NPU"], ["U[1,2)"])
+    records = [{"id": run.id, "solved": True, "sparsity": 3.0} for _, run in study.runs()]
+    (entry,) = summarise(study, records)
+    assert entry.sparsity is not None
+    assert entry.sparsity.estimate == 0.5
+
+
 def test_a_measure_is_a_mean_with_one_standard_error_to_either_side() -> None:
     found = mean_of([0.8, 0.9, 1.3])
     error = stdev([0.8, 0.9, 1.3]) / 3**0.5
