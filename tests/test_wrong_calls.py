@@ -63,6 +63,14 @@ def test_the_error_names_the_argument_shows_its_value_and_says_what_it_needs() -
         mix()  # type: ignore[call-arg]
 
 
+def test_alternatives_of_several_parts_are_told_apart() -> None:
+    number = r"a whole number from 0 to 2\*\*32 - 1"
+    with pytest.raises(
+        WrongArgument, match=rf"it needs {number}, or a list, each of it {number}, or a Tensor, or None\."
+    ):
+        nalm.NMU(2, 1, seed=-1)
+
+
 def test_a_long_value_is_told_by_its_kind() -> None:
     with pytest.raises(WrongArgument, match=r"recipe is a Sequential; it needs a Recipe or None"):
         nalm.guide(nalm.NMU(2, 1), torch.optim.SGD([torch.zeros(1)], 0.1), torch.nn.Sequential(*[torch.nn.ReLU()] * 9))

@@ -157,7 +157,9 @@ def need_of(hint: Any) -> Need:
 
 
 def _any_of(needs: list[Need]) -> Need:
-    return Need(" or ".join(need.words for need in needs), lambda value: any(need.holds(value) for need in needs))
+    words = [need.words for need in needs]
+    between = ", or " if any("," in own for own in words) else " or "  # else one reads on into what a list consists of
+    return Need(between.join(words), lambda value: any(need.holds(value) for need in needs))
 
 
 def _instance(source: Any) -> Need:
