@@ -110,9 +110,11 @@ def meet(trees: Side, peeled: Side) -> Iterator[tuple[int, int]]:
     order, first = trees.ordered
     some = np.sort(trees.bound[:: 1 + len(first) // 200])
     typical = float(some[9 * len(some) // 10])  # the few that are blunter than nine in ten are met where they are near
-    reach = SETTINGS.slack * (peeled.bound + typical)
-    low = np.searchsorted(first, peeled.first - reach)
-    counts = np.searchsorted(first, peeled.first + reach) - low
+    turn, sought = peeled.ordered  # looked up in this order, each is found beside the last one
+    reach = SETTINGS.slack * (peeled.bound[turn] + typical)
+    low, counts = np.empty_like(turn), np.empty_like(turn)
+    low[turn] = np.searchsorted(first, sought - reach)
+    counts[turn] = np.searchsorted(first, sought + reach) - low[turn]
     counts[counts > SETTINGS.most_met] = 0  # a flat view says nothing
     ends = np.cumsum(counts)
     begin = 0
