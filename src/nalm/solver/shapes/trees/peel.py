@@ -41,7 +41,7 @@ class Peels:
         fresh = ~np.isin(found, self._seen)
         self._seen = np.concatenate([self._seen, found[fresh]])
         self.starts.append(self.starts[-1] + len(self.levels[-1]))
-        self.levels.append(trees.at(np.sort(first[fresh])).by_probe())
+        self.levels.append(trees.at(np.sort(first[fresh])))
 
     def multiplicative(self, level: int) -> Indices:
         """Rows of a level whose peeling only multiplied and divided, so that a free factor stays a free factor."""
