@@ -109,7 +109,8 @@ def test_trees_stand_one_probe_after_another_in_memory() -> None:
     forest.grow()
     forest.grow()
     for level in forest.levels:
-        assert level.values.flags.f_contiguous and level.errors.flags.f_contiguous
+        assert level.values.flags.f_contiguous
+        assert level.errors.flags.f_contiguous
 
 
 def test_roots_are_of_trees_that_are_positive_everywhere() -> None:

@@ -54,7 +54,7 @@ class Trees:
 
     def at(self, kept: Indices) -> Trees:
         """Those of the trees that are kept."""
-        return Trees(*(getattr(self, name).T[..., kept].T for name in _FIELDS))
+        return Trees(*(np.take(getattr(self, name).T, kept, axis=-1).T for name in _FIELDS))
 
 
 _FIELDS = ("values", "errors", "op", "left", "right", "sign")
@@ -87,9 +87,8 @@ def targets(y: Array, noise: float) -> Trees:
 
 def combined(left: Trees, right: Trees, i: Indices, j: Indices, starts: tuple[int, int]) -> Trees:
     """`left[i] op right[j]` for every binary operation; numbers are counted from `starts`."""
-    u, du, v, dv = (
-        table.T[:, which].T for trees, which in ((left, i), (right, j)) for table in (trees.values, trees.errors)
-    )
+    one, other = left.at(i), right.at(j)
+    u, v, du, dv = one.values, other.values, one.errors, other.errors
     up, vp = np.abs(u), np.abs(v)
     made = []
     with np.errstate(all="ignore"):
