@@ -408,7 +408,7 @@ def test_the_correlation_of_a_profile_or_its_error_in_one_power() -> None:
 def test_a_rough_scan_sees_what_a_precise_one_sees_and_says_where_it_cannot() -> None:
     problem = Problem(X, X[:, 1] / np.expm1(1.3 * X[:, 0] / X[:, 1]))
     values = np.column_stack([X[:, 0] / X[:, 1], X[:, 0], 1e-5 * X[:, 1], X[:, 0] - X[3, 0]])
-    rough, scan = (ProfileScan(problem, values, kind) for kind in (np.float32, np.float64))
+    rough, scan = (ProfileScan(problem, values, kind) for kind in ("float32", "float64"))
     profile, scales, which = PROFILES[1], np.array([1.3, 0.7, 1.0, 1.0]), np.arange(4)
     for powers in ((None,), (1, -1)):
         precise = scan.errors(profile, scales, which, powers)

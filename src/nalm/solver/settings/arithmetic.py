@@ -107,8 +107,8 @@ class Arithmetic:
     beam_rows: int = 256
     """Rows that rank sums; all rows judge."""
     beam_block: int = 128
-    """Columns of the Gram matrix at a time: of 3000 features 3 MB, which stay in a processor's cache; 256 take 1.6 times
-    as long."""
+    """Columns of the Gram matrix at a time: of 3000 features 3 MB, which stay in a processor's cache; 256 take 1.6
+    times as long."""
     beam_tried: int = 30
     """On a narrow range very many sums come close; only the closest are worth a verdict."""
     most_features: int = 2500

@@ -88,7 +88,9 @@ class _Left:
 
     def starts(self) -> Array:
         """The pairs that leave least, none of them beside another, `(starts, 2)`; none if no such curve is there."""
-        left = np.linalg.norm(self._left(self.family.pairs), axis=1)
+        rest = self.rest.astype("float32")  # a scan needs few digits
+        explained = sum((along @ rest) ** 2 for along in self._directions(self.family.pairs.astype("float32")))
+        left = np.sqrt(np.maximum(1 - np.nan_to_num(explained), 0))
         taken: list[Array] = []
         for k in np.argsort(left, kind="stable"):
             pair = self.family.pairs[k]
@@ -126,16 +128,25 @@ class _Left:
 
     def _left(self, pairs: Array) -> Array:
         """For each pair, `(pairs, rows)`; all of it where the curve has no value."""
-        left, directions = np.repeat(self.rest[None], len(pairs), axis=0), list[Array]()
+        left = np.repeat(self.rest[None], len(pairs), axis=0)
+        with np.errstate(all="ignore"):
+            for along in self._directions(pairs):
+                left = left - along * np.sum(left * along, axis=1, keepdims=True)
+        return np.where(np.isfinite(left), left, 1.0)
+
+    def _directions(self, pairs: Array) -> list[Array]:
+        """What the parts of each curve add to the line, orthonormal, `(pairs, rows)` each; with the digits of the
+        pairs."""
+        weights, basis = self.weights.astype(pairs.dtype), self.basis.astype(pairs.dtype)
+        directions: list[Array] = []
         with np.errstate(all="ignore"):
             for part in self.family.parts(pairs[:, :1], pairs[:, 1:], self.X):
-                weighted = part * self.weights
-                fresh = weighted - (weighted @ self.basis) @ self.basis.T
+                weighted = part.astype(pairs.dtype, copy=False) * weights
+                fresh = weighted - (weighted @ basis) @ basis.T
                 for other in directions:
                     fresh = fresh - other * np.sum(other * fresh, axis=1, keepdims=True)
                 directions.append(fresh / np.linalg.norm(fresh, axis=1, keepdims=True))
-                left = left - directions[-1] * np.sum(left * directions[-1], axis=1, keepdims=True)
-        return np.where(np.isfinite(left), left, 1.0)
+        return directions
 
 
 def _families(problem: Problem, columns: list[int], logarithms: bool) -> Iterator[_Curves]:
@@ -171,9 +182,10 @@ def _growth(rates: Array, values: Array) -> Array:
 
 
 def _of_each(numbers: Array, function: Callable[[Array], Array]) -> Array:
-    """The function of numbers `(k, 1)` at the rows, `(k, rows)`, computed once for each different number."""
+    """The function of numbers `(k, 1)` at the rows, `(k, rows)`, computed once for each different number, with as many
+    digits as these have."""
     different, which = np.unique(numbers, return_inverse=True)
-    return function(different[:, None])[which.ravel()]
+    return function(different[:, None]).astype(numbers.dtype)[which.ravel()]
 
 
 def _both_waves(turns: Array, values: Array) -> list[Array]:

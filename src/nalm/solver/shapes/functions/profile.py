@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations, permutations
 from itertools import product as every
-from typing import Any
 
 import numpy as np
 
@@ -87,8 +86,8 @@ def _products_with_profile(problem: Problem, columns: Indices) -> Iterator[Formu
     usual = list(_grid_monomials([int(i) for i in columns]))
     monomials = [*usual, *_squares_beside_two([int(i) for i in columns])]
     values = np.stack([evaluate(m, problem.X[rows]) for m in monomials], axis=1)
-    scan = _Scan(problem.of_rows(rows), values, np.float64)
-    rough = _Scan(problem.of_rows(rough_rows), values[: len(rough_rows)], np.float32)
+    scan = _Scan(problem.of_rows(rows), values, "float64")
+    rough = _Scan(problem.of_rows(rough_rows), values[: len(rough_rows)], "float32")
     if not scan.height > SETTINGS.rounded * np.sqrt(len(rows)):
         return
     each_one = np.ones(len(usual))
@@ -120,7 +119,7 @@ class _Scan:
     Few rows in float32 turn down nearly all of them: a sine takes fifty times as long in float64.
     """
 
-    def __init__(self, some: Problem, values: Array, precision: type[np.floating[Any]]) -> None:
+    def __init__(self, some: Problem, values: Array, precision: str) -> None:
         base, target = logarithms(some)
         basis = np.linalg.qr(base)[0]
         rest = target - basis @ (basis.T @ target)
@@ -128,7 +127,7 @@ class _Scan:
         self.values, self.weights = values, some.log_weights[:, None].astype(precision)
         self.basis, self.rest = basis.astype(precision), rest.astype(precision)
         # Of a logarithm, beside those of the inputs, rounding leaves a few times this for each unit of its length.
-        self.unclear = SETTINGS.rough_unclear if precision is np.float32 else 0.0
+        self.unclear = SETTINGS.rough_unclear if precision == "float32" else 0.0
 
     def errors(self, profile: _Profile, scales: Array, which: Indices, powers: Sequence[int | None]) -> Array:
         """One minus the correlation, `(powers, which)`, of the target with a function of each of some monomials; 0

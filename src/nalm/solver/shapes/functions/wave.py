@@ -75,7 +75,7 @@ class _Scan:
     """
 
     def __init__(self, line: Line, x: Array, function: Function, rows: int, seed: int, rough: bool = False) -> None:
-        precision = np.float32 if rough and function is Function.SIN else np.float64
+        precision = "float32" if rough and function is Function.SIN else "float64"
         self.rows, basis = rows_beside(line.columns, rows, seed)
         self.x, self.function, self.basis = x[self.rows, None], function, basis.astype(precision)
         self.weights, y = line.weights[self.rows, None], line.y[self.rows]
