@@ -104,6 +104,9 @@ class Arithmetic:
     """Relative error left by a sparse sum that is worth a fit: narrower than `close`, as there are so many of them."""
     smallest_determinant: float = 1e-11
     """Of the Gram matrix of two unit columns: below, they differ by less than 3e-6."""
+    beam_blunt: float = 1e-2
+    """Relative error of a sum below which a Gram matrix cannot tell it from none: twice the root of a rounding over
+    `smallest_determinant`."""
     beam_rows: int = 256
     """Rows that rank sums; all rows judge."""
     beam_block: int = 128
