@@ -291,9 +291,12 @@ def test_trees_meet_targets_within_the_slack_of_their_bounds() -> None:
     assert not list(meet(trees, empty)) + list(meet(empty, trees))
 
 
-@pytest.mark.parametrize(("chunk", "many"), [(2_000_000, 500), (3, 500), (1, 500), (2_000_000, 0)])
+@pytest.mark.parametrize(
+    ("chunk", "many", "trees"),
+    [(2_000_000, 500, 1000), (3, 500, 1000), (1, 500, 1000), (2_000_000, 0, 1000), (9, 0, 0)],
+)
 def test_meetings_do_not_depend_on_how_many_are_looked_at_at_once(
-    monkeypatch: pytest.MonkeyPatch, chunk: int, many: int
+    monkeypatch: pytest.MonkeyPatch, chunk: int, many: int, trees: int
 ) -> None:
     rng = np.random.default_rng(1)
     values = rng.uniform(1, 2, (40, 6))
@@ -302,11 +305,20 @@ def test_meetings_do_not_depend_on_how_many_are_looked_at_at_once(
     wanted = [(i, j) for j in range(40) for i in range(40) if np.array_equal(values[i], values[j])]
     monkeypatch.setattr(meeting, "SETTINGS", replace(SETTINGS, meet_chunk=chunk))
     monkeypatch.setattr(meeting, "MANY_PAIRS", many)
+    monkeypatch.setattr(meeting, "MANY_TREES", trees)
     one, other = (Seen(trees_of(values.tolist(), 1e-9), 0, plain) for _ in range(2))
     assert sorted(meet(one, other)) == sorted(wanted)
     monkeypatch.setattr(meeting, "SETTINGS", replace(SETTINGS, most_met=1))
     few = [pair for pair in wanted if pair[0] == pair[1] and not (pair[0] < 20 or pair[0] < 24)]
     assert sorted(meet(one, other)) == sorted(few)  # a window of two is too wide now
+
+
+def test_keys_around_some_others_are_ordered_and_no_more_than_these() -> None:
+    side = Seen(trees_of([[5.0, 1.0], [1.0, 1.0], [2.5, 1.0], [2.0, 1.0], [9.0, 1.0]]), 0, plain)
+    order, first = side.around(np.array([2.25, 8.5]), 0.25)
+    assert (order.tolist(), first.tolist()) == ([3, 2], [2.0, 2.5])
+    order, first = side.around(np.array([1.0, 8.5]), 0.5)
+    assert (order.tolist(), first.tolist()) == ([1, 4], [1.0, 9.0])
 
 
 def test_windows_are_expanded_to_pairs() -> None:
