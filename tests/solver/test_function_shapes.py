@@ -64,8 +64,10 @@ from nalm.solver.shapes.functions.profile import (
     _grid_monomials,
     _halves,
     _left,
+    _monomials,
     _Near,
     _scale_scan,
+    _values,
     _with_profile,
     beside_powers,
     logarithms,
@@ -453,6 +455,15 @@ def test_monomials_of_the_grid_have_every_sign_and_a_square() -> None:
     assert product([(gap, 2), (Input(1), -2)]) in found
     assert product([(gap, 1), (Input(1), -1)]) in found
     assert len(list(_grid_monomials([0]))) == 4
+
+
+def test_the_values_of_monomials_are_those_of_their_formulas() -> None:
+    listed, usual = _monomials((0, 2, 1))
+    assert listed[:usual] == tuple(_grid_monomials([0, 2, 1]))
+    assert len(listed) == usual + 6 * 4
+    table = np.random.default_rng(3).normal(size=(20, 3))
+    wanted = np.stack([evaluate(formula, table) for formula in listed], axis=1)
+    np.testing.assert_allclose(_values(listed, table), wanted, rtol=1e-12)
 
 
 @pytest.mark.parametrize("place", range(len(PROFILES)))

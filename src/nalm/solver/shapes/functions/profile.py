@@ -5,13 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from itertools import combinations, permutations
 from itertools import product as every
 
 import numpy as np
 
 from nalm.solver.data.problem import Problem
-from nalm.solver.formula.algebra import ONE, Applied, Formula, Input, WeightedSum, monomial, product, total
+from nalm.solver.formula.algebra import (
+    ONE,
+    Applied,
+    Formula,
+    Input,
+    PowerProduct,
+    WeightedSum,
+    monomial,
+    product,
+    total,
+)
 from nalm.solver.formula.calculus import Array, Indices, evaluate
 from nalm.solver.formula.functions import Function
 from nalm.solver.settings import SETTINGS
@@ -83,15 +94,13 @@ def _products_with_profile(problem: Problem, columns: Indices) -> Iterator[Formu
         return
     sharpest = np.argsort(-problem.log_weights, kind="stable")  # all alike without noise
     rough_rows, rows = (sharpest[: n + problem.columns + 1] for n in (SETTINGS.rough_rows, SETTINGS.scanned_rows))
-    usual = list(_grid_monomials([int(i) for i in columns]))
-    monomials = [*usual, *_squares_beside_two([int(i) for i in columns])]
-    values = np.stack([evaluate(m, problem.X[rows]) for m in monomials], axis=1)
+    monomials, usual = _monomials(tuple(int(i) for i in columns))
+    values = _values(monomials, problem.X[rows])
     scan = _Scan(problem.of_rows(rows), values, "float64")
     rough = _Scan(problem.of_rows(rough_rows), values[: len(rough_rows)], "float32")
     if not scan.height > SETTINGS.rounded * np.sqrt(len(rows)):
         return
-    each_one = np.ones(len(usual))
-    scanned = [scale * each_one for scale in EXACT_SCALES] + list(_scale_scan(values[:, : len(usual)]))
+    scanned = [np.full(usual, scale) for scale in EXACT_SCALES] + list(_scale_scan(values[:, :usual]))
     found: list[_Near] = []
     for profile in PROFILES:
         near: list[_Near] = []
@@ -100,8 +109,8 @@ def _products_with_profile(problem: Problem, columns: Indices) -> Iterator[Formu
         # An exponential needs no scan, as its scale is a coefficient, so there is time for more arguments.
         for scales in [np.ones(len(monomials))] if is_exponential else scanned:
             likely = np.arange(len(scales))
-            if not is_exponential:
-                likely = likely[np.min(rough.errors(profile, scales, likely, powers), axis=0) < SETTINGS.profile_likely]
+            if not is_exponential:  # no power comes nearer than a free one
+                likely = likely[rough.errors(profile, scales, likely, (None,))[0] < SETTINGS.profile_likely]
             for power, errors in zip(powers, scan.errors(profile, scales, likely, powers), strict=True):
                 for k in np.argsort(errors, kind="stable")[: SETTINGS.profiles_kept]:
                     if errors[k] < SETTINGS.profile_close:
@@ -268,6 +277,31 @@ def _left(design: Array, y: Array) -> float:
         return np.inf
     basis = np.linalg.qr(design)[0]
     return float(np.linalg.norm(y - basis @ (basis.T @ y)))
+
+
+@lru_cache(maxsize=4)  # the same without noise and with it
+def _monomials(columns: tuple[int, ...]) -> tuple[tuple[Formula, ...], int]:
+    """All arguments that are tried, and how many of them at every scale."""
+    usual = list(_grid_monomials(list(columns)))
+    return (*usual, *_squares_beside_two(list(columns))), len(usual)
+
+
+def _values(monomials: Sequence[Formula], X: Array) -> Array:
+    """At rows without zeros, `(rows, monomials)`: products of inputs as sums of logarithms, all at once."""
+    exponents = np.zeros((X.shape[1], len(monomials)))
+    others = []
+    for k, formula in enumerate(monomials):
+        factors = formula.factors if isinstance(formula, PowerProduct) else ((formula, 1),)
+        for factor, exponent in factors:
+            if isinstance(factor, Input):
+                exponents[factor.index, k] = exponent
+            else:
+                others.append(k)
+    with np.errstate(all="ignore"):
+        values = np.exp(np.log(np.abs(X)) @ exponents) * (1 - 2 * ((X < 0) @ exponents % 2))
+    for k in others:
+        values[:, k] = evaluate(monomials[k], X)
+    return np.asarray(values)
 
 
 def _grid_monomials(columns: list[int]) -> Iterator[Formula]:
