@@ -74,7 +74,7 @@ def test_errors_of_combined_trees_are_those_of_first_order(u: float, v: float) -
     du, dv = 1e-4 * abs(u), 3e-4 * abs(v)
     one, other = trees_of([[u, 2 * u]]), trees_of([[v, 5 * v]])
     one, other = replace(one, errors=np.full((1, 2), du)), replace(other, errors=np.full((1, 2), dv))
-    found = combined(one, other, np.array([0]), np.array([0]), (10, 20))
+    found = joined(combined(one, other, np.array([0]), np.array([0]), (10, 20)))
     ways = {
         Op.PLUS: lambda a, b: a + b,
         Op.MINUS: lambda a, b: a - b,

@@ -106,16 +106,17 @@ class Beam:
 
     def _explained(self, along: Array, rows: slice, columns: slice) -> Array:
         """The share of the target that each pair of some columns with others explains; -1 for equal columns."""
-        block = along[rows, None]
+        own = along[rows, None]
         gram = self.A[:, rows].T @ self.A[:, columns]
-        determinant = 1 - gram**2
-        gram *= along[columns]
-        gram *= -2 * block
-        gram += block**2 + along[columns] ** 2
+        gained = along[columns] - own * gram  # by the other column, beside the one
+        gram *= gram
+        determinant = np.subtract(1, gram, out=gram)
+        gained *= gained
         with np.errstate(all="ignore"):
-            gram /= determinant
-        gram[determinant <= SETTINGS.smallest_determinant] = -1
-        return np.asarray(gram)
+            gained /= determinant
+        gained += own**2
+        gained[determinant <= SETTINGS.smallest_determinant] = -1
+        return np.asarray(gained)
 
     def _extended(self, width: int, worth: float) -> Supports:
         """Every kept support with one more column, all in two matrix products."""

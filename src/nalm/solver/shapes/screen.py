@@ -20,10 +20,7 @@ def by_importance(problem: Problem) -> Indices:
     with np.errstate(all="ignore"):
         logs = np.log(np.abs(problem.y) + 1e-300)
     targets = np.stack([_ranks(problem.y), _ranks(logs)], axis=1)
-    if _affordable(z):
-        score = _regressed(z, targets)
-    else:
-        score = np.maximum(*(_correlated(z, target) for target in targets.T))
+    score = _regressed(z, targets) if _affordable(z) else np.maximum(*(_correlated(z, t) for t in targets.T))
     return np.argsort(-score, kind="stable")
 
 

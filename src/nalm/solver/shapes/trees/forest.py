@@ -85,8 +85,8 @@ def targets(y: Array, noise: float) -> Trees:
     return joined([_signed(v[None], e[None], op, blank, blank) for v, e, op in rows])
 
 
-def combined(left: Trees, right: Trees, i: Indices, j: Indices, starts: tuple[int, int]) -> Trees:
-    """`left[i] op right[j]` for every binary operation; numbers are counted from `starts`."""
+def combined(left: Trees, right: Trees, i: Indices, j: Indices, starts: tuple[int, int]) -> list[Trees]:
+    """`left[i] op right[j]` for each binary operation; numbers are counted from `starts`."""
     one, other = left.at(i), right.at(j)
     u, v, du, dv = one.values, other.values, one.errors, other.errors
     up, vp = np.abs(u), np.abs(v)
@@ -102,8 +102,9 @@ def combined(left: Trees, right: Trees, i: Indices, j: Indices, starts: tuple[in
                     values, errors = u / v, (du + up / vp * dv) / vp
                 case _:
                     values, errors = v / u, (dv + vp / up * du) / up
-            made.append(_signed(values, errors, op, i + starts[0], j + starts[1]))
-    return joined([trees.at(_sound(trees)) for trees in made])
+            trees = _signed(values, errors, op, i + starts[0], j + starts[1])
+            made.append(trees.at(_sound(trees)))
+    return made
 
 
 def roots(trees: Trees, start: int) -> Trees:
@@ -176,7 +177,7 @@ class Forest:
         for a in self._smaller_parts():
             b = count - 1 - a
             i, j = _all_pairs(len(self.levels[a]), len(self.levels[b]), a == b)
-            made.append(combined(self.levels[a], self.levels[b], i, j, (self.starts[a], self.starts[b])))
+            made += combined(self.levels[a], self.levels[b], i, j, (self.starts[a], self.starts[b]))
         self._add(joined(made))
 
     def formula(self, number: int) -> Formula:

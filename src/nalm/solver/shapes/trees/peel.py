@@ -31,11 +31,11 @@ class Peels:
 
     def grow(self) -> None:
         """Peels one more leaf: one from the last level, two at once from the one before, and so on."""
-        made = []
+        made: list[Trees] = []
         for a in range(min(len(self.levels), len(self.forest.levels))):
             peeled, trees = self.levels[-1 - a], self.forest.levels[a]
             i, j = np.repeat(np.arange(len(peeled)), len(trees)), np.tile(np.arange(len(trees)), len(peeled))
-            made.append(combined(peeled, trees, i, j, (self.starts[-1 - a], self.forest.starts[a])))
+            made += combined(peeled, trees, i, j, (self.starts[-1 - a], self.forest.starts[a]))
         trees = joined(made)
         found, first = np.unique(keys(trees.values), return_index=True)
         fresh = ~np.isin(found, self._seen)
