@@ -885,7 +885,7 @@ def test_columns_score_by_their_strongest_term() -> None:
     z = (z - z.mean(axis=0)) / z.std(axis=0)
     pair = z[:, 2] * z[:, 3]
     t = 0.5 * z[:, 0] + 2 * (pair - pair.mean())
-    np.testing.assert_allclose(_regressed(z, t[:, None]), [0.25, 0, 4, 4], atol=1e-20)
+    np.testing.assert_allclose(_regressed(z, t), [0.25, 0, 4, 4], atol=1e-20)
     both = np.stack([t, 3 * z[:, 1]], axis=1)
     np.testing.assert_allclose(_regressed(z, both), [0.25, 9, 4, 4])
     found = _correlated(z, t)

@@ -37,13 +37,13 @@ def _affordable(z: Array) -> bool:
 
 
 def _regressed(z: Array, targets: Array) -> Array:
-    """For each column, the largest squared coefficient of a term it takes part in, for any of the targets
-    `(rows, targets)`."""
+    """For each column, the largest squared coefficient of a term it takes part in: for one target `(rows,)`, or any of
+    several, `(rows, targets)`."""
     columns = z.shape[1]
     i, j = np.triu_indices(columns)
     terms = z[:, i] * z[:, j]
     weights = np.linalg.lstsq(np.hstack([z, terms - terms.mean(axis=0)]), targets, rcond=None)[0]
-    fitted = np.max(weights**2, axis=1)
+    fitted = np.max(weights.reshape(len(weights), -1) ** 2, axis=1)
     score = fitted[:columns].copy()
     np.maximum.at(score, i, fitted[columns:])
     np.maximum.at(score, j, fitted[columns:])
