@@ -232,6 +232,16 @@ def test_waves_are_proposed_beside_a_line(law: str) -> None:
     assert not [f for group in waves(problem, BOTH, (Function.ABS,)) for f in group]
 
 
+@pytest.mark.parametrize("size", [1e-27, 1e30])
+@pytest.mark.parametrize("along", [1e-25, 1.0, 1e25])
+def test_what_a_wave_or_a_curve_reads_may_have_any_size(size: float, along: float) -> None:
+    table = X * [along, size]
+    wave, damped = np.sin(5 * X[:, 0] + 0.4), np.exp(-1.4 * X[:, 0]) * np.sin(9.3 * X[:, 0] + 0.4)
+    for search, factor in ((waves, wave), (curves, damped)):
+        problem = Problem(table, 2 * size + table[:, 1] * factor)
+        assert nearest(search(problem, BOTH, (Function.SIN, Function.COS, Function.EXP)), problem) < 1e-4
+
+
 def test_waves_need_rows_and_points() -> None:
     def proposed(problem: Problem) -> bool:
         return any(True for group in waves(problem, ONE_COLUMN, (Function.SIN,)) for _ in group)

@@ -42,13 +42,13 @@ class Functions:
     profiles_kept: int = 6
     """Monomials for each function and scale that are worth a fit."""
     scanned_rows: int = 96
-    """Rows that scan the scales of waves, and of functions beside powers; more rows fit what is near."""
+    """Rows that scan the scales of functions beside powers and of lines that change; more rows fit what is near."""
     scanned_per_column: int = 4
     """Rows for each column of a line beside which many functions are compared at once."""
     profile_close: float = 0.05
     """One minus the correlation, above which a scale is not near; the scan's steps leave up to 0.02."""
     rough_rows: int = 32
-    """Rows that turn down nearly all functions beside powers, before `scanned_rows` are asked."""
+    """Rows that turn down nearly all functions beside powers and waves, before more rows are asked."""
     profile_likely: float = 0.25
     """One minus the correlation at these rows, above which a function is turned down: of one that has 0.05 at all rows,
     four deviations of what 32 rows show (Fisher's z)."""

@@ -80,7 +80,8 @@ class _Left:
     def __init__(self, problem: Problem, line: Line, times: Array, family: _Curves, rows: int) -> None:
         some, self.basis = rows_beside(line.columns, rows, problem.seed)
         self.X, self.family = problem.X[some], family
-        self.weights, y = line.weights[some] * times[some], line.y[some]
+        weights, y = line.weights[some] * times[some], line.y[some]
+        self.weights = weights / (np.max(np.abs(weights)) or 1.0)  # of any size
         rest = y - self.basis @ (self.basis.T @ y)
         height = float(np.linalg.norm(rest)) or 1.0
         self.rest = rest / height
@@ -88,8 +89,7 @@ class _Left:
 
     def starts(self) -> Array:
         """The pairs that leave least, none of them beside another, `(starts, 2)`; none if no such curve is there."""
-        rest = self.rest.astype("float32")  # a scan needs few digits
-        explained = sum((along @ rest) ** 2 for along in self._directions(self.family.pairs.astype("float32")))
+        explained = sum((along @ self.rest) ** 2 for along in self._directions(self.family.pairs, "float32"))
         left = np.sqrt(np.maximum(1 - np.nan_to_num(explained), 0))
         taken: list[Array] = []
         for k in np.argsort(left, kind="stable"):
@@ -134,14 +134,13 @@ class _Left:
                 left = left - along * np.sum(left * along, axis=1, keepdims=True)
         return np.where(np.isfinite(left), left, 1.0)
 
-    def _directions(self, pairs: Array) -> list[Array]:
-        """What the parts of each curve add to the line, orthonormal, `(pairs, rows)` each; with the digits of the
-        pairs."""
-        weights, basis = self.weights.astype(pairs.dtype), self.basis.astype(pairs.dtype)
+    def _directions(self, pairs: Array, precision: str = "float64") -> list[Array]:
+        """What the parts of each curve add to the line, orthonormal, `(pairs, rows)` each; a scan needs few digits."""
+        weights, basis = self.weights.astype(precision), self.basis.astype(precision)
         directions: list[Array] = []
         with np.errstate(all="ignore"):
             for part in self.family.parts(pairs[:, :1], pairs[:, 1:], self.X):
-                weighted = part.astype(pairs.dtype, copy=False) * weights
+                weighted = part.astype(precision, copy=False) * weights
                 fresh = weighted - (weighted @ basis) @ basis.T
                 for other in directions:
                     fresh = fresh - other * np.sum(other * fresh, axis=1, keepdims=True)
@@ -182,10 +181,9 @@ def _growth(rates: Array, values: Array) -> Array:
 
 
 def _of_each(numbers: Array, function: Callable[[Array], Array]) -> Array:
-    """The function of numbers `(k, 1)` at the rows, `(k, rows)`, computed once for each different number, with as many
-    digits as these have."""
+    """The function of numbers `(k, 1)` at the rows, `(k, rows)`, computed once for each different number."""
     different, which = np.unique(numbers, return_inverse=True)
-    return function(different[:, None]).astype(numbers.dtype)[which.ravel()]
+    return function(different[:, None])[which.ravel()]
 
 
 def _both_waves(turns: Array, values: Array) -> list[Array]:

@@ -111,7 +111,8 @@ class _Scan:
 
     def _left(self, factor: Array, columns: list[Array]) -> Array:
         """The relative error for each scale."""
-        weighted = (factor[self.rows, None] * self.weights).astype(self.basis.dtype)
+        weighted = factor[self.rows, None] * self.weights
+        weighted = (weighted / (np.max(np.abs(weighted)) or 1.0)).astype(self.basis.dtype)  # of any size
         with np.errstate(all="ignore"):
             fresh = [self._fresh(weighted * column) for column in columns]
             if len(fresh) == 2:
