@@ -64,12 +64,15 @@ from nalm.solver.shapes.functions.profile import (
     _grid_monomials,
     _halves,
     _left,
+    _monomials,
     _Near,
     _scale_scan,
+    _values,
     _with_profile,
     beside_powers,
     logarithms,
 )
+from nalm.solver.shapes.functions.profile import _Scan as ProfileScan
 from nalm.solver.shapes.functions.sum import _powers, _terms, sum_with_functions
 from nalm.solver.shapes.functions.wave import _Scan, turned, waves
 from nalm.solver.shapes.shape import Groups
@@ -197,6 +200,13 @@ def test_what_a_wave_leaves_is_that_of_a_regression(function: Function) -> None:
         assert left[k] == pytest.approx(np.linalg.norm(more) / np.linalg.norm(rest), rel=1e-6)
     nothing = _Scan(Line(line, X[:, 0], ONES), X[:, 0], function, rows=30, seed=0)
     assert np.max(np.abs(nothing.rest)) <= 1
+    far = X[:, 0] + (1e6 if function is Function.SIN else 0)  # float32 has no digits left for the turns of this
+    rough = _Scan(Line(line, problem.y, ONES), far, function, rows=30, seed=0, rough=True)
+    exact = _Scan(Line(line, problem.y, ONES), far, function, rows=30, seed=0)
+    np.testing.assert_allclose(
+        rough._left(factor, rough.waves(scales)), exact._left(factor, exact.waves(scales)), atol=1e-4
+    )
+    assert rough.basis.dtype == (np.float32 if function is Function.SIN else np.float64)
 
 
 LAWS_OF_WAVES = {
@@ -220,6 +230,16 @@ def test_waves_are_proposed_beside_a_line(law: str) -> None:
     if "column" in law:
         assert nearest(waves(problem, BOTH, (function,), multiplied=False), problem) > 1e-3
     assert not [f for group in waves(problem, BOTH, (Function.ABS,)) for f in group]
+
+
+@pytest.mark.parametrize("size", [1e-27, 1e30])
+@pytest.mark.parametrize("along", [1e-25, 1.0, 1e25])
+def test_what_a_wave_or_a_curve_reads_may_have_any_size(size: float, along: float) -> None:
+    table = X * [along, size]
+    wave, damped = np.sin(5 * X[:, 0] + 0.4), np.exp(-1.4 * X[:, 0]) * np.sin(9.3 * X[:, 0] + 0.4)
+    for search, factor in ((waves, wave), (curves, damped)):
+        problem = Problem(table, 2 * size + table[:, 1] * factor)
+        assert nearest(search(problem, BOTH, (Function.SIN, Function.COS, Function.EXP)), problem) < 1e-4
 
 
 def test_waves_need_rows_and_points() -> None:
@@ -388,13 +408,30 @@ def test_families_of_curves_are_those_of_one_input_first_and_of_the_functions_as
 def test_the_correlation_of_a_profile_or_its_error_in_one_power() -> None:
     rest, left = RNG.normal(size=20), RNG.normal(size=(20, 3))
     fresh, height = np.linalg.norm(left, axis=0), float(np.linalg.norm(rest))
-    free = _correlation(rest, left, fresh, height, None)
+    free = _correlation(rest @ left, fresh, height, None)
     np.testing.assert_allclose(free, [abs(rest @ c) / np.linalg.norm(c) / height for c in left.T])
     for power in (1, -2):
         errors = [np.sum((rest - power * c) ** 2) / height**2 for c in left.T]
         np.testing.assert_allclose(
-            _correlation(rest, left, fresh, height, power), np.sqrt(np.maximum(1 - np.array(errors), 0))
+            _correlation(rest @ left, fresh, height, power), np.sqrt(np.maximum(1 - np.array(errors), 0))
         )
+
+
+def test_a_rough_scan_sees_what_a_precise_one_sees_and_says_where_it_cannot() -> None:
+    problem = Problem(X, X[:, 1] / np.expm1(1.3 * X[:, 0] / X[:, 1]))
+    values = np.column_stack([X[:, 0] / X[:, 1], X[:, 0], 1e-5 * X[:, 1], X[:, 0] - X[3, 0]])
+    rough, scan = (ProfileScan(problem, values, kind) for kind in ("float32", "float64"))
+    profile, scales, which = PROFILES[1], np.array([1.3, 0.7, 1.0, 1.0]), np.arange(4)
+    for powers in ((None,), (1, -1)):
+        precise = scan.errors(profile, scales, which, powers)
+        assert precise.shape == (len(powers), 4)
+        np.testing.assert_allclose(rough.errors(profile, scales, which, powers)[:, :2], precise[:, :2], atol=1e-4)
+        np.testing.assert_allclose(scan.errors(profile, scales, which[1:2], powers), precise[:, 1:2])
+    assert precise[1, 0] < 1e-6 < 0.1 < precise[1, 1]  # it is the inverse of the first
+    # Of a small argument's exp(u) - 1 little more than log(u) is there, and of a zero's nothing.
+    assert rough.errors(profile, scales, which, (None,))[0, 2] == 0 < scan.errors(profile, scales, which, (None,))[0, 2]
+    assert rough.errors(profile, scales, which, (None,))[0, 3] == np.inf
+    assert rough.errors(profile, scales, which[:0], (None,)).shape == (1, 0)
 
 
 def test_scales_are_scanned_about_the_typical_size_of_each_monomial() -> None:
@@ -428,6 +465,15 @@ def test_monomials_of_the_grid_have_every_sign_and_a_square() -> None:
     assert product([(gap, 2), (Input(1), -2)]) in found
     assert product([(gap, 1), (Input(1), -1)]) in found
     assert len(list(_grid_monomials([0]))) == 4
+
+
+def test_the_values_of_monomials_are_those_of_their_formulas() -> None:
+    listed, usual = _monomials((0, 2, 1))
+    assert listed[:usual] == tuple(_grid_monomials([0, 2, 1]))
+    assert len(listed) == usual + 6 * 4
+    table = np.random.default_rng(3).normal(size=(20, 3))
+    wanted = np.stack([evaluate(formula, table) for formula in listed], axis=1)
+    np.testing.assert_allclose(_values(listed, table), wanted, rtol=1e-12)
 
 
 @pytest.mark.parametrize("place", range(len(PROFILES)))

@@ -250,6 +250,36 @@ def test_a_beam_keeps_the_best_sums_of_each_length(width: int) -> None:
     assert np.all(np.diff(errors) >= 0)
 
 
+@pytest.mark.parametrize("size", [2, 3])
+def test_the_last_sums_of_a_beam_are_those_worth_a_fit(size: int) -> None:
+    A = np.random.default_rng(7).normal(size=(15, 7))
+    A /= np.linalg.norm(A, axis=0)
+    b = A[:, :size].sum(axis=1) + 0.3 * np.random.default_rng(8).normal(size=15)
+    b /= np.linalg.norm(b)
+
+    def last(target: np.ndarray, worth: float) -> tuple[list[list[int]], np.ndarray]:
+        beam = Beam(A, target)
+        for shorter in range(1, size):
+            beam.lengthened(shorter, 20)
+        chosen, errors = beam.lengthened(size, 20, worth)
+        return chosen.tolist(), errors
+
+    every, errors = last(b, np.inf)
+    some, few = last(b, (errors[2] + errors[3]) / 2)
+    assert some == every[:3]
+    np.testing.assert_allclose(few, errors[:3])
+    assert last(b, 1e-9)[0] == []
+    whole = A[:, :size].sum(axis=1)
+    for share, found in ((0.9, 1), (1.1, 0)):  # where a Gram matrix may be wrong, the fit decides
+        off = whole / np.linalg.norm(whole) + share * SETTINGS.beam_blunt * _beside(A[:, :size])
+        assert len(last(off / np.linalg.norm(off), 1e-9)[0]) == found
+
+
+def _beside(columns: np.ndarray) -> np.ndarray:
+    """A direction of length one at right angles to the columns."""
+    return np.asarray(np.linalg.qr(np.column_stack([columns, np.arange(len(columns)) ** 2.0]))[0][:, -1])
+
+
 def test_pairs_are_ranked_over_blocks_of_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     from nalm.solver.shapes import beam as beams
 
@@ -856,6 +886,8 @@ def test_columns_score_by_their_strongest_term() -> None:
     pair = z[:, 2] * z[:, 3]
     t = 0.5 * z[:, 0] + 2 * (pair - pair.mean())
     np.testing.assert_allclose(_regressed(z, t), [0.25, 0, 4, 4], atol=1e-20)
+    both = np.stack([t, 3 * z[:, 1]], axis=1)
+    np.testing.assert_allclose(_regressed(z, both), [0.25, 9, 4, 4])
     found = _correlated(z, t)
     linear_part = np.linalg.lstsq(z, t, rcond=None)[0]
     left = t - z @ linear_part

@@ -74,7 +74,7 @@ def test_errors_of_combined_trees_are_those_of_first_order(u: float, v: float) -
     du, dv = 1e-4 * abs(u), 3e-4 * abs(v)
     one, other = trees_of([[u, 2 * u]]), trees_of([[v, 5 * v]])
     one, other = replace(one, errors=np.full((1, 2), du)), replace(other, errors=np.full((1, 2), dv))
-    found = combined(one, other, np.array([0]), np.array([0]), (10, 20))
+    found = joined(combined(one, other, np.array([0]), np.array([0]), (10, 20)))
     ways = {
         Op.PLUS: lambda a, b: a + b,
         Op.MINUS: lambda a, b: a - b,
@@ -96,12 +96,21 @@ def test_errors_of_combined_trees_are_those_of_first_order(u: float, v: float) -
 def test_trees_without_value_and_those_of_rounding_are_dropped() -> None:
     largest = SETTINGS.largest_value
     found = _sound(trees_of([[1.0, 2.0], [np.inf, 1.0], [np.nan, 1.0], [largest, 1.0], [0.9 * largest, 1.0]], 1e-9))
-    assert found.tolist() == [True, False, False, False, True]
+    assert found.tolist() == [0, 4]
     error = 1.0 / SETTINGS.clear  # one is just not clear of it
     found = _sound(trees_of([[1.0, 1.0, 1.0], [1.1, 1.0, 1.0], [1.1, 1.0, 1.1]], error))
-    assert found.tolist() == [False, False, True]  # more than half of the values must be clear
+    assert found.tolist() == [2]  # more than half of the values must be clear
     even = _sound(trees_of([[1.1, 1.0], [1.1, -1.1]], error))
-    assert even.tolist() == [False, True]
+    assert even.tolist() == [1]
+
+
+def test_trees_stand_one_probe_after_another_in_memory() -> None:
+    forest = Forest(np.random.default_rng(0).uniform(1, 2, (12, 2)), np.arange(2))
+    forest.grow()
+    forest.grow()
+    for level in forest.levels:
+        assert level.values.flags.f_contiguous
+        assert level.errors.flags.f_contiguous
 
 
 def test_roots_are_of_trees_that_are_positive_everywhere() -> None:
@@ -282,9 +291,12 @@ def test_trees_meet_targets_within_the_slack_of_their_bounds() -> None:
     assert not list(meet(trees, empty)) + list(meet(empty, trees))
 
 
-@pytest.mark.parametrize(("chunk", "many"), [(2_000_000, 500), (3, 500), (1, 500), (2_000_000, 0)])
+@pytest.mark.parametrize(
+    ("chunk", "many", "trees"),
+    [(2_000_000, 500, 1000), (3, 500, 1000), (1, 500, 1000), (2_000_000, 0, 1000), (9, 0, 0)],
+)
 def test_meetings_do_not_depend_on_how_many_are_looked_at_at_once(
-    monkeypatch: pytest.MonkeyPatch, chunk: int, many: int
+    monkeypatch: pytest.MonkeyPatch, chunk: int, many: int, trees: int
 ) -> None:
     rng = np.random.default_rng(1)
     values = rng.uniform(1, 2, (40, 6))
@@ -293,11 +305,20 @@ def test_meetings_do_not_depend_on_how_many_are_looked_at_at_once(
     wanted = [(i, j) for j in range(40) for i in range(40) if np.array_equal(values[i], values[j])]
     monkeypatch.setattr(meeting, "SETTINGS", replace(SETTINGS, meet_chunk=chunk))
     monkeypatch.setattr(meeting, "MANY_PAIRS", many)
+    monkeypatch.setattr(meeting, "MANY_TREES", trees)
     one, other = (Seen(trees_of(values.tolist(), 1e-9), 0, plain) for _ in range(2))
     assert sorted(meet(one, other)) == sorted(wanted)
     monkeypatch.setattr(meeting, "SETTINGS", replace(SETTINGS, most_met=1))
     few = [pair for pair in wanted if pair[0] == pair[1] and not (pair[0] < 20 or pair[0] < 24)]
     assert sorted(meet(one, other)) == sorted(few)  # a window of two is too wide now
+
+
+def test_keys_around_some_others_are_ordered_and_no_more_than_these() -> None:
+    side = Seen(trees_of([[5.0, 1.0], [1.0, 1.0], [2.5, 1.0], [2.0, 1.0], [9.0, 1.0]]), 0, plain)
+    order, first = side.around(np.array([2.25, 8.5]), 0.25)
+    assert (order.tolist(), first.tolist()) == ([3, 2], [2.0, 2.5])
+    order, first = side.around(np.array([1.0, 8.5]), 0.5)
+    assert (order.tolist(), first.tolist()) == ([1, 4], [1.0, 9.0])
 
 
 def test_windows_are_expanded_to_pairs() -> None:

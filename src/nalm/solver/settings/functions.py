@@ -42,11 +42,19 @@ class Functions:
     profiles_kept: int = 6
     """Monomials for each function and scale that are worth a fit."""
     scanned_rows: int = 96
-    """Rows that scan the scales of waves, and of functions beside powers; more rows fit what is near."""
+    """Rows that scan the scales of functions beside powers and of lines that change; more rows fit what is near."""
     scanned_per_column: int = 4
     """Rows for each column of a line beside which many functions are compared at once."""
     profile_close: float = 0.05
     """One minus the correlation, above which a scale is not near; the scan's steps leave up to 0.02."""
+    rough_rows: int = 32
+    """Rows that turn down nearly all functions beside powers and waves, before more rows are asked."""
+    profile_likely: float = 0.25
+    """One minus the correlation at these rows, above which a function is turned down: of one that has 0.05 at all rows,
+    four deviations of what 32 rows show (Fisher's z)."""
+    rough_unclear: float = 1e-4
+    """Share of a logarithm's length that float32 must leave of it beside others for its angle to be known: a thousand
+    roundings, so to a hundredth with those of the functions."""
     profile_scan: tuple[float, float, int] = (0.1, 24.0, 31)
     """Smallest and largest median argument at which a function is tried, and how many: neighbours are 20 % apart.
     From 0 to twice 0.1 exp is a line but for 2 %; a diode at room temperature has 16 at 0.4 V."""
@@ -75,8 +83,11 @@ class Functions:
     waved_columns: int = 4
     """Inputs, the most important first, whose products and quotients of two are tried as the argument of a wave: 18
     scans beside those of single inputs."""
+    wave_likely: float = 0.5
+    """Share of the target left at `rough_rows` at the best scanned scale, above which no wave is looked at closer: of
+    0.3 at all rows, five deviations of what 32 rows show (0.91 of the squares explained, and 0.75)."""
     wave_close: float = 0.3
-    """Share of the target left at the best scanned scale, above which no wave is there."""
+    """The same at `telling_rows`, above which no wave is there."""
     changing_close: float = 0.05
     """The same for a line that changes along a curve: at the nearest step of the scan `a + (2 b - a) exp(k t)` leaves
     0.02 or less, for 50 exponents from 0.1 to 20 over the range of t."""

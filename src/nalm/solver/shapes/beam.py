@@ -44,7 +44,7 @@ def sparse_sums(
     for size in range(1, terms + 1):
         if size > len(usable) or size + 2 > len(b):
             return
-        supports, errors = beam.lengthened(size, width)
+        supports, errors = beam.lengthened(size, width, close if size == terms else np.inf)
         near = (usable[support] for support in supports[errors < close][: SETTINGS.beam_tried])
         yield (
             target_power.formula(formula, problem)
@@ -67,14 +67,18 @@ class Beam:
         triangle = np.asarray(np.linalg.qr(np.column_stack([self.A, self.b]), mode="r"))
         return float(abs(triangle[-1, -1]))
 
-    def lengthened(self, size: int, width: int) -> tuple[Supports, Array]:
-        """The best supports with `size` columns and their relative errors, best first."""
+    def lengthened(self, size: int, width: int, worth: float = np.inf) -> tuple[Supports, Array]:
+        """The best supports with `size` columns and their relative errors, best first.
+
+        Args:
+            worth: errors above this are of no interest, if there are to be no longer sums.
+        """
         if size == 1:
             ranked = np.argsort(-np.abs(self.A.T @ self.b), kind="stable")[:, None]
         elif size == 2:
-            ranked = self._pairs(width)
+            ranked = self._pairs(width, worth)
         else:
-            ranked = self._extended(width)
+            ranked = self._extended(width, worth)
         if size <= 2:
             ranked = ranked[:width]
         errors = self._errors(ranked)
@@ -82,18 +86,19 @@ class Beam:
         self.supports = ranked[order]
         return self.supports, errors[order]
 
-    def _pairs(self, width: int) -> Supports:
+    def _pairs(self, width: int, worth: float) -> Supports:
         """All pairs, a block of rows at a time: what two columns explain follows from the Gram matrix alone."""
         along = self.A.T @ self.b
         first = int(np.argmax(np.abs(along)))
         with_first = self._explained(along, slice(first, first + 1), slice(0, None))[0]
         with_first[first] = -1
         bar = np.partition(with_first, -width)[-width] if len(along) > width else 0.0  # as many pairs reach it
+        bar = max(bar, 1 - max(worth, SETTINGS.beam_blunt) ** 2, 0.0)
         pairs, scores = [], []
         for start in range(0, len(along), SETTINGS.beam_block):
             explained = self._explained(along, slice(start, start + SETTINGS.beam_block), slice(start, None))
             explained[:, : len(explained)][np.tri(len(explained), dtype=bool)] = -1  # each pair once
-            near = np.flatnonzero(explained >= max(bar, 0.0))
+            near = np.flatnonzero(explained >= bar)
             best = near[_largest(explained.ravel()[near], width)]
             pairs.append(np.stack(np.unravel_index(best, explained.shape), axis=1) + start)
             scores.append(explained.ravel()[best])
@@ -101,18 +106,19 @@ class Beam:
 
     def _explained(self, along: Array, rows: slice, columns: slice) -> Array:
         """The share of the target that each pair of some columns with others explains; -1 for equal columns."""
-        block = along[rows, None]
+        own = along[rows, None]
         gram = self.A[:, rows].T @ self.A[:, columns]
-        determinant = 1 - gram**2
-        gram *= along[columns]
-        gram *= -2 * block
-        gram += block**2 + along[columns] ** 2
+        gained = along[columns] - own * gram  # by the other column, beside the one
+        gram *= gram
+        determinant = np.subtract(1, gram, out=gram)
+        gained *= gained
         with np.errstate(all="ignore"):
-            gram /= determinant
-        gram[determinant <= SETTINGS.smallest_determinant] = -1
-        return np.asarray(gram)
+            gained /= determinant
+        gained += own**2
+        gained[determinant <= SETTINGS.smallest_determinant] = -1
+        return np.asarray(gained)
 
-    def _extended(self, width: int) -> Supports:
+    def _extended(self, width: int, worth: float) -> Supports:
         """Every kept support with one more column, all in two matrix products."""
         bases = np.linalg.qr(self.A.T[self.supports].transpose(0, 2, 1))[0]  # (beams, n, k)
         left = self.b - np.einsum("bnk,bk->bn", bases, np.einsum("bnk,n->bk", bases, self.b))
@@ -124,7 +130,8 @@ class Beam:
         # What matters is the error left: rank by the squared error of the longer sum.
         error = np.sum(left**2, axis=1)[:, None] * (1 - gains)
         error[gains < 0] = np.inf
-        beams, columns = np.unravel_index(_largest(-error.ravel(), 2 * width), error.shape)
+        near = np.flatnonzero(error < max(worth, SETTINGS.beam_blunt) ** 2)
+        beams, columns = np.unravel_index(near[_largest(-error.ravel()[near], 2 * width)], error.shape)
         longer = np.sort(np.column_stack([self.supports[beams], columns]), axis=1)
         return np.unique(longer, axis=0)[: 2 * width]
 

@@ -37,10 +37,10 @@ def supports(
     if not len(usable) or not height > 0:
         return
     beam = Beam(left[:, usable] / fresh[usable], rest / height)
+    # Narrow ranges leave little to explain, so the bar also allows for what rounding leaves in the target.
+    bar = max(close, rounded * float(np.sqrt(len(target)) / height))
     for size in range(1, most + 1):
-        supports, errors = beam.lengthened(size, width)
-        # Narrow ranges leave little to explain, so the bar also allows for what rounding leaves in the target.
-        bar = max(close, rounded * float(np.sqrt(len(target)) / height))
+        supports, errors = beam.lengthened(size, width, bar if size == most else np.inf)
         yield from (usable[support] for support in supports[errors < bar][: SETTINGS.beam_tried])
 
 

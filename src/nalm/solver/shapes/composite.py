@@ -36,16 +36,16 @@ class SmallTrees(Sequence[Formula]):
     """
 
     def __init__(self, problem: Problem, columns: Indices) -> None:
-        self._pairs = _pairs(tuple(columns.tolist()))
-        at_rows = {part: evaluate(part, problem.X) for pair in self._pairs for part in pair}
-        binomials = [at_rows[a] + sign * at_rows[b] for a, b in self._pairs for sign in (1, -1)]
+        self._parts, self._pairs = _pairs(tuple(columns.tolist()))
+        one, other = np.stack([evaluate(part, problem.X) for part in self._parts])[self._pairs.T]
+        binomials = np.stack([one + other, one - other], axis=1).reshape(-1, problem.rows)
         self._forest = Forest(problem.X[:, columns], columns)
         self._forest.grow()
         self._forest.grow()
         listed = np.concatenate([level.values for level in self._forest.levels])[
             : SETTINGS.most_small_trees - len(binomials)
         ]
-        self.values = np.column_stack([*binomials, listed.T])
+        self.values = np.concatenate([binomials, listed]).T
 
     def __len__(self) -> int:
         return int(self.values.shape[1])
@@ -54,17 +54,19 @@ class SmallTrees(Sequence[Formula]):
         pair, is_difference = divmod(int(index), 2)
         if pair >= len(self._pairs):
             return self._forest.formula(int(index) - 2 * len(self._pairs))
-        first, second = self._pairs[pair]
+        first, second = (self._parts[part] for part in self._pairs[pair])
         return total([(Fraction(1), first), (Fraction(-1 if is_difference else 1), second)])
 
 
 @lru_cache(maxsize=16)  # as for the monomials: many problems, few sets of columns
-def _pairs(columns: tuple[int, ...]) -> list[tuple[Formula, Formula]]:
-    """Two products of two inputs, or of three and two, that have no input in common."""
+def _pairs(columns: tuple[int, ...]) -> tuple[list[Formula], Indices]:
+    """Two products of two inputs, or of three and two, that have no input in common: which two of a list, `(n, 2)`."""
     monomials = [monomial((i, 1), (j, 1)) for i, j in pairs_of(columns, 2)]
     cubes = [monomial((i, 1), (j, 2)) for i, j in permutations(columns, 2)]
     both = [*combinations_of([*monomials, ONE], 2), *product_of(cubes, monomials)]
-    return [(a, b) for a, b in both if not inputs(a) & inputs(b)]
+    parts = [*monomials, ONE, *cubes]
+    number = {part: k for k, part in enumerate(parts)}
+    return parts, np.array([(number[a], number[b]) for a, b in both if not inputs(a) & inputs(b)]).reshape(-1, 2)
 
 
 @lru_cache(maxsize=1)

@@ -7,6 +7,7 @@ multiply is tried; the rest is one projection.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain
 from itertools import combinations as subsets
@@ -19,7 +20,7 @@ from nalm.solver.formula.algebra import ONE, Formula, Input, monomial, product
 from nalm.solver.formula.calculus import Array, Indices
 from nalm.solver.settings import SETTINGS
 from nalm.solver.shapes.combine import combinations
-from nalm.solver.shapes.power import usable_powers
+from nalm.solver.shapes.power import TargetPower, usable_powers
 from nalm.solver.shapes.shape import Groups
 
 MOST_PEELED = 3
@@ -28,34 +29,49 @@ PEELS = (-1.0, 1.0)
 
 def monomial_times_form(problem: Problem, columns: Indices, peeled: int = MOST_PEELED) -> Groups:
     """Formulas with up to `peeled` inputs in front of a form over the other columns."""
+    powers = [(power, power.target(problem.y), power.weights(problem.y)) for power in usable_powers(problem)]
     for count in range(peeled + 1):
         for chosen in subsets([int(i) for i in columns], count):
             if np.any(problem.X[:, list(chosen)] == 0):
                 continue
+            fronts = [_Front.of(problem, chosen, *way) for way in every(powers, every(PEELS, repeat=count))]
+            targets = np.stack([front.target for front in fronts], axis=1)
             rest = [int(i) for i in columns if int(i) not in chosen]
             yield chain.from_iterable(
-                _fronts(problem, chosen, features, values)
+                fronts[k].formulas(problem, features, values)
                 for features, values in _forms(problem, rest, plain=count > 0)
+                for k in _explained(values, targets, problem.reach(SETTINGS.close))
             )
 
 
-def _fronts(problem: Problem, chosen: tuple[int, ...], features: list[Formula], values: Array) -> Iterator[Formula]:
-    """Every way the chosen inputs may stand in front, all tested against one basis."""
-    signs = list(every(PEELS, repeat=len(chosen)))
-    fronts = [np.prod([problem.X[:, i] ** e for i, e in zip(chosen, s, strict=True)], axis=0) for s in signs]
-    fronts = [np.broadcast_to(front, problem.y.shape) for front in fronts]
-    ways = [
-        (target_power, s, front)
-        for target_power in usable_powers(problem)
-        for s, front in zip(signs, fronts, strict=True)
-    ]
-    targets = np.stack([target_power.target(problem.y) * front for target_power, _, front in ways], axis=1)
-    for k in _explained(values, targets, problem.reach(SETTINGS.close)):
-        target_power, exponents, front = ways[k]
-        weights = target_power.weights(problem.y) / np.abs(front)
-        for form in combinations(features, values, targets[:, k], weights / np.max(weights), problem.blur):
-            whole = product([(form, 1), *((Input(i), int(-e)) for i, e in zip(chosen, exponents, strict=True))])
-            yield target_power.formula(whole, problem)
+@dataclass(frozen=True, eq=False)
+class _Front:
+    """One way the chosen inputs may stand in front: what is left of the target, `(n,)`, and the weights of its rows."""
+
+    target_power: TargetPower
+    inputs: tuple[tuple[Formula, int], ...]
+    target: Array
+    weights: Array
+
+    @classmethod
+    def of(
+        cls,
+        problem: Problem,
+        chosen: tuple[int, ...],
+        power: tuple[TargetPower, Array, Array],
+        exponents: tuple[float, ...],
+    ) -> _Front:
+        """The chosen inputs with these exponents multiplied to a power of the target, which takes them from it."""
+        target_power, target, weights = power
+        front = np.prod([problem.X[:, i] ** e for i, e in zip(chosen, exponents, strict=True)], axis=0)
+        inputs = tuple((Input(i), int(-e)) for i, e in zip(chosen, exponents, strict=True))
+        return cls(target_power, inputs, target * front, weights / np.abs(front))
+
+    def formulas(self, problem: Problem, features: list[Formula], values: Array) -> Iterator[Formula]:
+        """Forms behind the front that are near the target."""
+        weights = self.weights / np.max(self.weights)
+        for form in combinations(features, values, self.target, weights, problem.blur):
+            yield self.target_power.formula(product([(form, 1), *self.inputs]), problem)
 
 
 def _explained(values: Array, targets: Array, close: float) -> list[int]:

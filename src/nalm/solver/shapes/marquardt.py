@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy import linalg
+from scipy.linalg import lapack
 
 from nalm.solver.formula.calculus import Array
 from nalm.solver.settings import SETTINGS
@@ -51,19 +51,17 @@ def _misfit(features: Array, target: Array, row_weights: Array, factors: Array) 
 
 
 def _jacobian(features: Array, row_weights: Array, forms: Array) -> Array:
-    blocks = [
-        features * (row_weights * np.prod(np.delete(forms, k, axis=1), axis=1))[:, None] for k in range(forms.shape[1])
-    ]
-    return np.hstack(blocks)
+    count = forms.shape[1]
+    others = [np.prod(forms[:, [j for j in range(count) if j != k]], axis=1) for k in range(count)]
+    return np.hstack([features * (row_weights * other)[:, None] for other in others])
 
 
 def _damped_step(curvature: Array, slope: Array, damping: float) -> Array:
     damped = curvature.copy()
-    damped[np.diag_indices_from(damped)] += damping * np.trace(curvature) / len(curvature)
-    try:
-        return np.asarray(linalg.cho_solve(linalg.cho_factor(damped, check_finite=False), slope, check_finite=False))
-    except linalg.LinAlgError:
-        return np.zeros_like(slope)
+    damped.flat[:: len(damped) + 1] += damping * np.trace(curvature) / len(curvature)
+    # LAPACK itself: around matrices this small the checks of scipy's functions take longer than the work.
+    _, step, failed = lapack.dposv(damped, slope)
+    return np.zeros_like(slope) if failed else np.asarray(step)
 
 
 def _stalled(history: list[float]) -> bool:

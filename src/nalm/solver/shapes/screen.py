@@ -19,8 +19,8 @@ def by_importance(problem: Problem) -> Indices:
     z = standard(problem.X)
     with np.errstate(all="ignore"):
         logs = np.log(np.abs(problem.y) + 1e-300)
-    strength = _regressed if _affordable(z) else _correlated
-    score = np.maximum(strength(z, _ranks(problem.y)), strength(z, _ranks(logs)))
+    targets = np.stack([_ranks(problem.y), _ranks(logs)], axis=1)
+    score = _regressed(z, targets) if _affordable(z) else np.maximum(*(_correlated(z, t) for t in targets.T))
     return np.argsort(-score, kind="stable")
 
 
@@ -36,12 +36,14 @@ def _affordable(z: Array) -> bool:
     return bool(columns <= SETTINGS.regressed_columns and rows > terms + SETTINGS.ranking_rows)
 
 
-def _regressed(z: Array, t: Array) -> Array:
-    """For each column, the largest squared coefficient of a term it takes part in."""
+def _regressed(z: Array, targets: Array) -> Array:
+    """For each column, the largest squared coefficient of a term it takes part in: for one target `(rows,)`, or any of
+    several, `(rows, targets)`."""
     columns = z.shape[1]
     i, j = np.triu_indices(columns)
     terms = z[:, i] * z[:, j]
-    fitted = np.linalg.lstsq(np.hstack([z, terms - terms.mean(axis=0)]), t, rcond=None)[0] ** 2
+    weights = np.linalg.lstsq(np.hstack([z, terms - terms.mean(axis=0)]), targets, rcond=None)[0]
+    fitted = np.max(weights.reshape(len(weights), -1) ** 2, axis=1)
     score = fitted[:columns].copy()
     np.maximum.at(score, i, fitted[columns:])
     np.maximum.at(score, j, fitted[columns:])
@@ -49,7 +51,7 @@ def _regressed(z: Array, t: Array) -> Array:
 
 
 def _correlated(z: Array, t: Array) -> Array:
-    """The same by correlations, after the linear part has been taken out where there are rows for it.
+    """The same for one target by correlations, after the linear part has been taken out where there are rows for it.
 
     The terms are not written down: what all pairs of a thousand columns tell takes three products of matrices.
     """

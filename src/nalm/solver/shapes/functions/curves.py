@@ -80,7 +80,8 @@ class _Left:
     def __init__(self, problem: Problem, line: Line, times: Array, family: _Curves, rows: int) -> None:
         some, self.basis = rows_beside(line.columns, rows, problem.seed)
         self.X, self.family = problem.X[some], family
-        self.weights, y = line.weights[some] * times[some], line.y[some]
+        weights, y = line.weights[some] * times[some], line.y[some]
+        self.weights = weights / (np.max(np.abs(weights)) or 1.0)  # of any size
         rest = y - self.basis @ (self.basis.T @ y)
         height = float(np.linalg.norm(rest)) or 1.0
         self.rest = rest / height
@@ -88,7 +89,8 @@ class _Left:
 
     def starts(self) -> Array:
         """The pairs that leave least, none of them beside another, `(starts, 2)`; none if no such curve is there."""
-        left = np.linalg.norm(self._left(self.family.pairs), axis=1)
+        explained = sum((along @ self.rest) ** 2 for along in self._directions(self.family.pairs, "float32"))
+        left = np.sqrt(np.maximum(1 - np.nan_to_num(explained), 0))
         taken: list[Array] = []
         for k in np.argsort(left, kind="stable"):
             pair = self.family.pairs[k]
@@ -126,16 +128,24 @@ class _Left:
 
     def _left(self, pairs: Array) -> Array:
         """For each pair, `(pairs, rows)`; all of it where the curve has no value."""
-        left, directions = np.repeat(self.rest[None], len(pairs), axis=0), list[Array]()
+        left = np.repeat(self.rest[None], len(pairs), axis=0)
+        with np.errstate(all="ignore"):
+            for along in self._directions(pairs):
+                left = left - along * np.sum(left * along, axis=1, keepdims=True)
+        return np.where(np.isfinite(left), left, 1.0)
+
+    def _directions(self, pairs: Array, precision: str = "float64") -> list[Array]:
+        """What the parts of each curve add to the line, orthonormal, `(pairs, rows)` each; a scan needs few digits."""
+        weights, basis = self.weights.astype(precision), self.basis.astype(precision)
+        directions: list[Array] = []
         with np.errstate(all="ignore"):
             for part in self.family.parts(pairs[:, :1], pairs[:, 1:], self.X):
-                weighted = part * self.weights
-                fresh = weighted - (weighted @ self.basis) @ self.basis.T
+                weighted = part.astype(precision, copy=False) * weights
+                fresh = weighted - (weighted @ basis) @ basis.T
                 for other in directions:
                     fresh = fresh - other * np.sum(other * fresh, axis=1, keepdims=True)
                 directions.append(fresh / np.linalg.norm(fresh, axis=1, keepdims=True))
-                left = left - directions[-1] * np.sum(left * directions[-1], axis=1, keepdims=True)
-        return np.where(np.isfinite(left), left, 1.0)
+        return directions
 
 
 def _families(problem: Problem, columns: list[int], logarithms: bool) -> Iterator[_Curves]:

@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from itertools import combinations, permutations
 from itertools import product as every
 
 import numpy as np
 
 from nalm.solver.data.problem import Problem
-from nalm.solver.formula.algebra import ONE, Applied, Formula, Input, WeightedSum, monomial, product, total
+from nalm.solver.formula.algebra import (
+    ONE,
+    Applied,
+    Formula,
+    Input,
+    PowerProduct,
+    WeightedSum,
+    monomial,
+    product,
+    total,
+)
 from nalm.solver.formula.calculus import Array, Indices, evaluate
 from nalm.solver.formula.functions import Function
 from nalm.solver.settings import SETTINGS
-from nalm.solver.shapes.linear import least_squares, left_beside, snap
+from nalm.solver.shapes.linear import least_squares, snap
 from nalm.solver.shapes.shape import Groups
 
 
@@ -82,41 +93,67 @@ def _products_with_profile(problem: Problem, columns: Indices) -> Iterator[Formu
     if np.any(problem.y == 0) or np.any(problem.X == 0) or problem.rows < problem.columns + SETTINGS.spare_rows:
         return
     sharpest = np.argsort(-problem.log_weights, kind="stable")  # all alike without noise
-    some = problem.of_rows(sharpest[: SETTINGS.scanned_rows + problem.columns + 1])
-    base, target = logarithms(some)
-    weights = some.log_weights[:, None]
-    left_of = left_beside(base)
-    rest = left_of(target)
-    height = float(np.linalg.norm(rest))
-    if not height > SETTINGS.rounded * np.sqrt(some.rows):
+    rough_rows, rows = (sharpest[: n + problem.columns + 1] for n in (SETTINGS.rough_rows, SETTINGS.scanned_rows))
+    monomials, usual = _monomials(tuple(int(i) for i in columns))
+    values = _values(monomials, problem.X[rows])
+    scan = _Scan(problem.of_rows(rows), values, "float64")
+    rough = _Scan(problem.of_rows(rough_rows), values[: len(rough_rows)], "float32")
+    if not scan.height > SETTINGS.rounded * np.sqrt(len(rows)):
         return
-    usual = list(_grid_monomials([int(i) for i in columns]))
-    monomials = [*usual, *_squares_beside_two([int(i) for i in columns])]
-    values = np.stack([evaluate(m, some.X) for m in monomials], axis=1)
-    each_one = np.ones(len(usual))
-    scanned = [scale * each_one for scale in EXACT_SCALES] + list(_scale_scan(values[:, : len(usual)]))
+    scanned = [np.full(usual, scale) for scale in EXACT_SCALES] + list(_scale_scan(values[:, :usual]))
     found: list[_Near] = []
     for profile in PROFILES:
         near: list[_Near] = []
+        is_exponential = profile is PROFILES[0]
+        powers = POWERS_IN_NOISE if problem.noisy and not is_exponential else (None,)
         # An exponential needs no scan, as its scale is a coefficient, so there is time for more arguments.
-        for scales in [np.ones(len(monomials))] if profile is PROFILES[0] else scanned:
-            with np.errstate(all="ignore"):
-                logs = profile.log(scales * values[:, : len(scales)])
-            fine = np.flatnonzero(np.isfinite(logs).all(axis=0))
-            left = left_of(logs[:, fine] * weights)
-            fresh = np.linalg.norm(left, axis=0)
-            for power in POWERS_IN_NOISE if problem.noisy and profile is not PROFILES[0] else (None,):
-                with np.errstate(all="ignore"):
-                    error = 1 - _correlation(rest, left, fresh, height, power)
-                error[~(fresh > SETTINGS.fresh_logarithm * np.sqrt(some.rows))] = np.inf
-                for k in np.argsort(error, kind="stable")[: SETTINGS.profiles_kept]:
-                    if error[k] < SETTINGS.profile_close:
-                        chosen = int(fine[k])
-                        near.append(_Near(float(error[k]), profile, float(scales[chosen]), monomials[chosen], power))
+        for scales in [np.ones(len(monomials))] if is_exponential else scanned:
+            likely = np.arange(len(scales))
+            if not is_exponential:  # no power comes nearer than a free one
+                likely = likely[rough.errors(profile, scales, likely, (None,))[0] < SETTINGS.profile_likely]
+            for power, errors in zip(powers, scan.errors(profile, scales, likely, powers), strict=True):
+                for k in np.argsort(errors, kind="stable")[: SETTINGS.profiles_kept]:
+                    if errors[k] < SETTINGS.profile_close:
+                        chosen = int(likely[k])
+                        near.append(_Near(float(errors[k]), profile, float(scales[chosen]), monomials[chosen], power))
         # Under noise every function comes near with some scale, so each has its turn.
         found += sorted(near, key=lambda n: n.error)[: SETTINGS.profiles_kept if problem.noisy else None]
     for close in sorted(found, key=lambda n: n.error)[: None if problem.noisy else 4 * SETTINGS.profiles_kept]:
         yield from _with_profile(problem, close)
+
+
+class _Scan:
+    """How near functions of scaled monomials come to the target at some rows, beside the logarithms of the inputs.
+
+    Few rows in float32 turn down nearly all of them: a sine takes fifty times as long in float64.
+    """
+
+    def __init__(self, some: Problem, values: Array, precision: str) -> None:
+        base, target = logarithms(some)
+        basis = np.linalg.qr(base)[0]
+        rest = target - basis @ (basis.T @ target)
+        self.height = float(np.linalg.norm(rest))
+        self.values, self.weights = values, some.log_weights[:, None].astype(precision)
+        self.basis, self.rest = basis.astype(precision), rest.astype(precision)
+        # Of a logarithm, beside those of the inputs, rounding leaves a few times this for each unit of its length.
+        self.unclear = SETTINGS.rough_unclear if precision == "float32" else 0.0
+
+    def errors(self, profile: _Profile, scales: Array, which: Indices, powers: Sequence[int | None]) -> Array:
+        """One minus the correlation, `(powers, which)`, of the target with a function of each of some monomials; 0
+        where rounding hides it, infinite without values or where the logarithms of the inputs are all there is."""
+        if not len(which):
+            return np.zeros((len(powers), 0))
+        with np.errstate(all="ignore"):
+            argument = (scales[which] * self.values[:, which]).astype(self.basis.dtype)
+            logs = profile.log(argument) * self.weights
+            left = logs - self.basis @ (self.basis.T @ logs)
+            fresh = np.linalg.norm(left, axis=0)
+            along = self.rest @ left
+            errors = np.stack([1 - _correlation(along, fresh, self.height, power) for power in powers])
+            root = np.sqrt(len(logs))
+            errors[:, fresh <= self.unclear * (np.linalg.norm(logs, axis=0) + root)] = 0.0
+            errors[:, ~(fresh > SETTINGS.fresh_logarithm * root)] = np.inf
+        return errors
 
 
 @dataclass(frozen=True)
@@ -130,9 +167,14 @@ class _Near:
     power: int | None
 
 
-def _correlation(rest: Array, left: Array, fresh: Array, height: float, power: int | None) -> Array:
-    """Of the target with functions (columns), or what it would be for the error they leave in one power."""
-    along = rest @ left
+def _correlation(along: Array, fresh: Array, height: float, power: int | None) -> Array:
+    """Of the target with functions, or what it would be for the error they leave in one power.
+
+    Args:
+        along: the products of what is left of the target and of the functions, `(functions,)`.
+        fresh: the lengths of what is left of the functions.
+        height: that of the target.
+    """
     if power is None:
         return np.abs(along) / (fresh * height)
     error = 1 - 2 * power * along / height**2 + power**2 * (fresh / height) ** 2
@@ -235,6 +277,31 @@ def _left(design: Array, y: Array) -> float:
         return np.inf
     basis = np.linalg.qr(design)[0]
     return float(np.linalg.norm(y - basis @ (basis.T @ y)))
+
+
+@lru_cache(maxsize=4)  # the same without noise and with it
+def _monomials(columns: tuple[int, ...]) -> tuple[tuple[Formula, ...], int]:
+    """All arguments that are tried, and how many of them at every scale."""
+    usual = list(_grid_monomials(list(columns)))
+    return (*usual, *_squares_beside_two(list(columns))), len(usual)
+
+
+def _values(monomials: Sequence[Formula], X: Array) -> Array:
+    """At rows without zeros, `(rows, monomials)`: products of inputs as sums of logarithms, all at once."""
+    exponents = np.zeros((X.shape[1], len(monomials)))
+    others = []
+    for k, formula in enumerate(monomials):
+        factors = formula.factors if isinstance(formula, PowerProduct) else ((formula, 1),)
+        for factor, exponent in factors:
+            if isinstance(factor, Input):
+                exponents[factor.index, k] = exponent
+            else:
+                others.append(k)
+    with np.errstate(all="ignore"):
+        values = np.exp(np.log(np.abs(X)) @ exponents) * (1 - 2 * ((X < 0) @ exponents % 2))
+    for k in others:
+        values[:, k] = evaluate(monomials[k], X)
+    return np.asarray(values)
 
 
 def _grid_monomials(columns: list[int]) -> Iterator[Formula]:

@@ -7,7 +7,7 @@ middle. Everything is kept up to sign, and functions equal at the probe rows are
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import IntEnum
 from fractions import Fraction
 
@@ -37,7 +37,10 @@ BINARY = (Op.PLUS, Op.MINUS, Op.TIMES, Op.OVER, Op.UNDER)
 
 @dataclass(frozen=True, eq=False)
 class Trees:
-    """Many trees: values and error bounds at the probes `(N, m)`, how each was made."""
+    """Many trees: values and error bounds at the probes `(N, m)`, how each was made.
+
+    In memory one probe stands after another: most of what is asked of all trees takes few probes.
+    """
 
     values: Array
     errors: Array
@@ -49,13 +52,9 @@ class Trees:
     def __len__(self) -> int:
         return len(self.values)
 
-    def at(self, kept: Indices | NDArray[np.bool_]) -> Trees:
+    def at(self, kept: Indices) -> Trees:
         """Those of the trees that are kept."""
-        return Trees(*(getattr(self, name)[kept] for name in _FIELDS))
-
-    def by_probe(self) -> Trees:
-        """The same trees, one probe after another in memory: most of what is asked of all trees takes few probes."""
-        return replace(self, values=np.asfortranarray(self.values), errors=np.asfortranarray(self.errors))
+        return Trees(*(np.take(getattr(self, name).T, kept, axis=-1).T for name in _FIELDS))
 
 
 _FIELDS = ("values", "errors", "op", "left", "right", "sign")
@@ -68,7 +67,7 @@ def joined(parts: list[Trees]) -> Trees:
 
 def leaves(X: Array) -> Trees:
     """The inputs and the constant 1 at the probe rows `X` `(m, d)`."""
-    values = np.vstack([X.T, np.ones(len(X))])
+    values = np.asfortranarray(np.vstack([X.T, np.ones(len(X))]))
     errors = SETTINGS.rounding * np.abs(values)
     errors[-1] = 0
     number = np.arange(len(values))
@@ -86,9 +85,10 @@ def targets(y: Array, noise: float) -> Trees:
     return joined([_signed(v[None], e[None], op, blank, blank) for v, e, op in rows])
 
 
-def combined(left: Trees, right: Trees, i: Indices, j: Indices, starts: tuple[int, int]) -> Trees:
-    """`left[i] op right[j]` for every binary operation; numbers are counted from `starts`."""
-    u, v, du, dv = left.values[i], right.values[j], left.errors[i], right.errors[j]
+def combined(left: Trees, right: Trees, i: Indices, j: Indices, starts: tuple[int, int]) -> list[Trees]:
+    """`left[i] op right[j]` for each binary operation; numbers are counted from `starts`."""
+    one, other = left.at(i), right.at(j)
+    u, v, du, dv = one.values, other.values, one.errors, other.errors
     up, vp = np.abs(u), np.abs(v)
     made = []
     with np.errstate(all="ignore"):
@@ -102,8 +102,9 @@ def combined(left: Trees, right: Trees, i: Indices, j: Indices, starts: tuple[in
                     values, errors = u / v, (du + up / vp * dv) / vp
                 case _:
                     values, errors = v / u, (dv + vp / up * du) / up
-            made.append(_signed(values, errors, op, i + starts[0], j + starts[1]))
-    return joined([trees.at(_sound(trees)) for trees in made])
+            trees = _signed(values, errors, op, i + starts[0], j + starts[1])
+            made.append(trees.at(_sound(trees)))
+    return made
 
 
 def roots(trees: Trees, start: int) -> Trees:
@@ -119,12 +120,12 @@ def _signed(values: Array, errors: Array, op: Op, left: Indices, right: Indices)
     return Trees(values * sign[:, None], errors, np.full(len(values), op, np.int8), left, right, sign)
 
 
-def _sound(trees: Trees) -> NDArray[np.bool_]:
+def _sound(trees: Trees) -> Indices:
     """Drops trees without a value, and those that are nothing but rounding (u - u)."""
     with np.errstate(all="ignore"):
         finite = np.isfinite(trees.values).all(axis=1) & (np.abs(trees.values).max(axis=1) < SETTINGS.largest_value)
         clear = np.abs(trees.values) > SETTINGS.clear * trees.errors
-    return np.asarray(finite & (clear.sum(axis=1) * 2 > trees.values.shape[1]))
+    return np.flatnonzero(finite & (clear.sum(axis=1) * 2 > trees.values.shape[1]))
 
 
 def keys(values: Array) -> NDArray[np.uint64]:
@@ -157,7 +158,7 @@ class Forest:
         fresh = ~np.isin(found, self._seen, assume_unique=True)
         self._seen = np.concatenate([self._seen, found[fresh]])
         self.starts.append(self.starts[-1] + len(self.levels[-1]) if self.levels else 0)
-        self.levels.append(trees.at(np.sort(first[fresh])).by_probe())
+        self.levels.append(trees.at(np.sort(first[fresh])))
 
     def pairs(self) -> int:
         """How many pairs of trees the next level combines."""
@@ -176,7 +177,7 @@ class Forest:
         for a in self._smaller_parts():
             b = count - 1 - a
             i, j = _all_pairs(len(self.levels[a]), len(self.levels[b]), a == b)
-            made.append(combined(self.levels[a], self.levels[b], i, j, (self.starts[a], self.starts[b])))
+            made += combined(self.levels[a], self.levels[b], i, j, (self.starts[a], self.starts[b]))
         self._add(joined(made))
 
     def formula(self, number: int) -> Formula:

@@ -31,17 +31,17 @@ class Peels:
 
     def grow(self) -> None:
         """Peels one more leaf: one from the last level, two at once from the one before, and so on."""
-        made = []
+        made: list[Trees] = []
         for a in range(min(len(self.levels), len(self.forest.levels))):
             peeled, trees = self.levels[-1 - a], self.forest.levels[a]
             i, j = np.repeat(np.arange(len(peeled)), len(trees)), np.tile(np.arange(len(trees)), len(peeled))
-            made.append(combined(peeled, trees, i, j, (self.starts[-1 - a], self.forest.starts[a])))
+            made += combined(peeled, trees, i, j, (self.starts[-1 - a], self.forest.starts[a]))
         trees = joined(made)
         found, first = np.unique(keys(trees.values), return_index=True)
         fresh = ~np.isin(found, self._seen)
         self._seen = np.concatenate([self._seen, found[fresh]])
         self.starts.append(self.starts[-1] + len(self.levels[-1]))
-        self.levels.append(trees.at(np.sort(first[fresh])).by_probe())
+        self.levels.append(trees.at(np.sort(first[fresh])))
 
     def multiplicative(self, level: int) -> Indices:
         """Rows of a level whose peeling only multiplied and divided, so that a free factor stays a free factor."""
