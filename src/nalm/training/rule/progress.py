@@ -16,6 +16,13 @@ SMOOTH = 1 - 1 / RECENT  # of that mean
 FALLS = 0.2  # a smaller decrease of it is none: two deviations of that mean, if batches differ by a factor of two
 
 
+def mean_log(losses: Sequence[Tensor]) -> Tensor:
+    """Of those that are finite, in each run `(*runs,)`."""
+    logs = torch.stack([*losses]).double().clamp(min=1e-300).log()
+    finite = logs.isfinite()
+    return logs.nan_to_num_(0.0, 0.0).sum(0) / finite.sum(0).clamp(min=1)
+
+
 @dataclass
 class ProgressState(State):
     """Of each run `(*runs,)`.
@@ -44,11 +51,8 @@ class ProgressState(State):
             ok: runs `(*runs,)` that may learn from it.
             steps: since the last time.
         """
-        new = torch.stack([*losses[-steps:]]).double()
-        logs = new.clamp(min=1e-300).log()
-        finite = logs.isfinite()
-        now = logs.nan_to_num_(0.0, 0.0).sum(0) / finite.sum(0).clamp(min=1)
-        stays = SMOOTH ** len(new)
+        new = losses[-steps:]
+        now, stays = mean_log(new), SMOOTH ** len(new)
         level = torch.where(self.best.isinf(), now, stays * self.level + (1 - stays) * now)
         fell = level < self.best - FALLS
         self.keep(
@@ -58,3 +62,31 @@ class ProgressState(State):
     def restart(self, which: Tensor) -> None:
         """Forget, in some runs."""
         self.keep(which, best=torch.full_like(self.best, torch.inf), idle=torch.zeros_like(self.idle))
+
+
+@dataclass
+class TrialState(State):
+    """Whether the loss falls while a unit is on its way to a grid point, of each run `(*runs,)`.
+
+    Attributes:
+        best: the lowest mean of its logarithm in so many batches as are `RECENT`, since the unit set out.
+        stalled: whether that of the latest ones is no lower.
+    """
+
+    best: Tensor
+    stalled: Tensor
+
+    @classmethod
+    def of(cls, like: Tensor) -> Self:
+        """At the beginning."""
+        return cls(torch.full_like(like, torch.inf, dtype=torch.float64), torch.zeros_like(like, dtype=torch.bool))
+
+    def begin(self, which: Tensor, losses: Sequence[Tensor]) -> None:
+        """Some runs set out."""
+        self.keep(which, best=mean_log(losses), stalled=torch.zeros_like(self.stalled))
+
+    def learn(self, losses: Sequence[Tensor]) -> None:
+        """Of the last steps."""
+        now = mean_log(losses)
+        self.stalled = now >= self.best
+        self.best = torch.minimum(self.best, now)
