@@ -97,7 +97,7 @@ class Between:
         changed = self._decide(looked, ok, self._followed(batch.pace) >= self.settings.able)
         set_out = (rows.gliding & ~were).any(-1)
         if bool(set_out.any()):
-            self.trial.begin(set_out, batch.losses)
+            self.trial.begin(set_out, batch.losses, self._at_rest)
             self._on_the_way = 0
         self.settled, self._writes = bool(rows.owned.all()), bool(rows.owned.any())
         self._left = self._distance()
@@ -130,6 +130,11 @@ class Between:
         """How fast the neighbours can follow; a linear layer that is solved in closed form does so at once."""
         return pace if self.place.line is None else 1.0
 
+    @property
+    def _at_rest(self) -> Tensor:
+        """Runs `(*runs,)` whose loss has not fallen for long."""
+        return self.progress.idle > self.settings.attempt
+
     def _decide(self, e: LookedAt, ok: Tensor, able: bool) -> Tensor:
         """Whose each row is from now on, and where it goes; which rows have changed in that `(*runs, out)`.
 
@@ -149,17 +154,19 @@ class Between:
         better = e.left.free < (1 / s.decisive if self.place.learned_below else s.better) * e.left.held
         # not all layers below can make up for it (a convolution, a skip connection): then the loss does not fall on the
         # way, or free numbers get ahead after it
-        fails = torch.where(rows.gliding, self.trial.stalled.unsqueeze(-1), better)
-        in_vain = tried & fails & (e.given_up > s.explains)
+        above = self.trial.above.unsqueeze(-1)
+        may_rise = torch.where(self.trial.at_rest, math.log(s.worse), 0.0).unsqueeze(-1)
+        fails = torch.where(rows.gliding, above >= may_rise, better) & (e.given_up > s.explains)
+        in_vain = tried & (fails | (rows.gliding & (above > math.log(s.astray))))
         rows.keep(ok.unsqueeze(-1) & in_vain & rows.gliding, refused=e.goal)
         doubted = rows.arrived & (~e.known | e.far | (e.given_up > too_much) | in_vain)
         streak = torch.where(doubted, rows.streak + 1, 0)
         arrived = rows.arrived & (streak < s.patience) & ~self._spoilt(ok).unsqueeze(-1)
         # a network that does well with other numbers is left alone as long as its loss falls
         outdone = self.place.learned_below & (e.left.goal > s.outdone * e.left.least)
-        at_rest = (self.progress.idle > s.attempt).unsqueeze(-1)
+        at_rest = self._at_rest.unsqueeze(-1)
         worth_it = tried & (at_rest | (e.left.goal < s.decisive * e.left.least))
-        sets_out = able & ~e.lossy & (at_rest | ~outdone)
+        sets_out = able & ~e.lossy & ~e.lost & (at_rest | ~outdone)
         # a row on its way is turned back by no less than one that has arrived: a single batch may err
         may_give_up = torch.where(rows.gliding | worth_it, too_much, s.explains)
         near = e.known & (e.given_up < may_give_up) & (rows.gliding | sets_out) & ~e.far & ~e.turned
@@ -235,7 +242,7 @@ class Between:
         self._on_the_way += 1
         if self._on_the_way % RECENT == 0:
             self.trial.learn(losses)
-            if bool((self.trial.stalled & self.rows.gliding.any(-1)).any()):
+            if bool(((self.trial.above >= 0) & self.rows.gliding.any(-1)).any()):
                 self.looks.soon()
 
     def _keep_awake(self) -> None:

@@ -70,23 +70,26 @@ class TrialState(State):
 
     Attributes:
         best: the lowest mean of its logarithm in so many batches as are `RECENT`, since the unit set out.
-        stalled: whether that of the latest ones is no lower.
+        above: by how much that of the latest ones is higher than the lowest before; below zero if the loss falls.
+        at_rest: whether the loss had not fallen for long when the unit set out, so that it need not fall on the way.
     """
 
     best: Tensor
-    stalled: Tensor
+    above: Tensor
+    at_rest: Tensor
 
     @classmethod
     def of(cls, like: Tensor) -> Self:
         """At the beginning."""
-        return cls(torch.full_like(like, torch.inf, dtype=torch.float64), torch.zeros_like(like, dtype=torch.bool))
+        none = torch.full_like(like, torch.inf, dtype=torch.float64)
+        return cls(none, -none, torch.zeros_like(like, dtype=torch.bool))
 
-    def begin(self, which: Tensor, losses: Sequence[Tensor]) -> None:
+    def begin(self, which: Tensor, losses: Sequence[Tensor], at_rest: Tensor) -> None:
         """Some runs set out."""
-        self.keep(which, best=mean_log(losses), stalled=torch.zeros_like(self.stalled))
+        self.keep(which, best=mean_log(losses), above=torch.full_like(self.above, -torch.inf), at_rest=at_rest)
 
     def learn(self, losses: Sequence[Tensor]) -> None:
         """Of the last steps."""
         now = mean_log(losses)
-        self.stalled = now >= self.best
+        self.above = now - self.best
         self.best = torch.minimum(self.best, now)
