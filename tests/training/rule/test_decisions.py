@@ -61,7 +61,8 @@ def looked(
     place = Place(Position.BETWEEN, below, straight=True)
     seen = Evidence(one, place, rows, Regression.of(one), LineAbove(None, rows, 0.9), S)
     asked: list[Tensor] = []
-    monkeypatch.setattr(Evidence, "_shares", lambda *_: Shares(*map(row, shares)))
+    told = Shares(*map(row, shares))
+    monkeypatch.setattr(Evidence, "_shares", lambda *_: (told, told))
     monkeypatch.setattr(Evidence, "_rigid", lambda *_: torch.tensor([rigid]))
     monkeypatch.setattr(Evidence, "_bendable", lambda *_: row(bent))
     monkeypatch.setattr(Evidence, "_turned", lambda _, __, ___, which: asked.append(which) or NO)
@@ -157,7 +158,7 @@ def decided(
     held, free, left = shares
     told = Shares(row(held), row(free), row(left), row(left))
     point = torch.tensor([goal], dtype=F64)
-    flags = {"lossy": NO, "known": YES, "clear": YES, "rigid": NO, "far": NO, "turned": NO} | said
+    flags = {"lossy": NO, "known": YES, "clear": YES, "rigid": NO, "far": NO, "turned": NO, "lost": NO} | said
     look = LookedAt(one.read(), point, told, told.given_up(told.goal), *(flags[n] for n in LookedAt._fields[4:]))
     for _ in range(looks):
         changed = mode._decide(look, RUN, able)
@@ -238,7 +239,7 @@ def test_the_level_of_the_loss_is_remembered_from_before_the_grid() -> None:
     mode.progress.level = torch.tensor(3.0, dtype=F64)
     told = Shares(*(row(v) for v in (*near, 0.1)))
     goal = torch.tensor([[1.0, 0.0]]).double()
-    look = LookedAt(one.read(), goal, told, told.given_up(told.goal), NO, YES, YES, NO, NO, NO)
+    look = LookedAt(one.read(), goal, told, told.given_up(told.goal), NO, YES, YES, NO, NO, NO, NO)
     mode._decide(look, RUN, True)
     assert float(mode.rows.before) == 3.0
     mode.progress.level = torch.tensor(5.0, dtype=F64)

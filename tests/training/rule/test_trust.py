@@ -247,7 +247,7 @@ class Accumulator(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.read = nn.Sequential(nn.Linear(16, 32), nn.ReLU(), nn.Linear(32, 1))
-        self.cell = nalm.NAU(2, 1)
+        self.cell: nalm.Unit = nalm.NAU(2, 1)
 
     def forward(self, x: Tensor) -> Tensor:
         """`(samples, 2, 16)` to the sums on the way `(samples, 2)`."""
@@ -269,6 +269,25 @@ def test_a_reader_may_learn_gains_anew() -> None:
 
     train(model, draw, 560)
     assert model.cell.W.tolist() == [[1, 1]]
+
+
+def test_a_recurrent_cell_is_trained_though_each_of_its_states_is_an_output() -> None:
+    """States laid out side by side are not mixed by what lies above: one was once left to the base optimiser."""
+    torch.manual_seed(3)
+
+    model, x = Accumulator(), torch.randn(64, 2, 16)
+    model.cell = nalm.NMU(2, 1)
+    optimiser = LocalGaussNewton(model)
+    optimiser.step(lambda: (y := model(x), y.square().mean()))
+    (mode,) = optimiser.modes or []
+    assert isinstance(mode, Between)
+    assert not mode.hopeless
+    above = nn.Sequential(model, nn.Linear(2, 1))  # which does mix them
+    optimiser = LocalGaussNewton(above)
+    optimiser.step(lambda: (y := above(x), y.square().mean()))
+    (mode,) = optimiser.modes or []
+    assert isinstance(mode, Between)
+    assert mode.hopeless
 
 
 # -- 5: restarts and targets without a grid point --------------------------------------------------------------------

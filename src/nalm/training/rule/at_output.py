@@ -161,7 +161,7 @@ class AtOutput:
         choice.keep(known.ok, moved=better & ~choice.snapped & inside)
         self._once = better & ~choice.snapped & ~inside & known.ok.unsqueeze(-1)
 
-    def write(self, ok: Tensor, pace: float) -> None:
+    def write(self, ok: Tensor, pace: float, losses: Sequence[Tensor]) -> None:
         """The grid, or the free numbers; other rows are the base optimiser's."""
         snapped, free = self.choice.snapped, self.free.numbers
         numbers = torch.where(snapped.unsqueeze(-1), self.ruled.nearest(free), free.clamp(*self.ruled.box))

@@ -22,11 +22,12 @@ from nalm.training.rule.graph import Place, Position
 from nalm.training.rule.line import LineAbove, Solved
 from nalm.training.rule.looks import Looks
 from nalm.training.rule.mode import Seen, Standing, share
-from nalm.training.rule.progress import ProgressState
+from nalm.training.rule.progress import RECENT, ProgressState, TrialState
 from nalm.training.rule.regression import Regression, View
 from nalm.training.rule.rows import RowsState
 from nalm.training.rule.ruled import Ruled
 from nalm.training.rule.settings import Settings
+from nalm.training.rule.state import State
 
 CONFIRMED = 2  # looks in a row that speak for a grid point before it is approached: one batch may do so by chance
 
@@ -48,7 +49,7 @@ class Between:
         self.rows = RowsState.of(ruled)
         self.line = LineAbove(place.line, self.rows, settings.memory)
         self.evidence = Evidence(ruled, place, self.rows, self.free, self.line, settings)
-        self.progress = ProgressState.of(self.rows.before)
+        self.progress, self.trial = ProgressState.of(self.rows.before), TrialState.of(self.rows.before)
         if place.learned_below:
             self.looks, self.glide = Looks(settings.sparse, settings.rest, settings.apart), settings.gently
         else:
@@ -56,6 +57,7 @@ class Between:
         self._learned = 0  # the step in which it did so last
         self.settled = False  # whether all rows are the rule's, so that the base optimiser passes over the unit
         self._writes = False  # whether any of its rows has to be stored after each step
+        self._on_the_way = 0  # steps since a row last set out for the grid
         self._left = 0.0  # how far it still is to the grid, if all rows are on their way there
         self._may_sleep = place.learned_below and ruled.box[0] == 0
 
@@ -91,7 +93,12 @@ class Between:
     def _act(self, looked: LookedAt, feedback: Feedback, batch: Batch) -> None:
         """What follows from a look."""
         rows, ok = self.rows, batch.ok
+        were = rows.gliding
         changed = self._decide(looked, ok, self._followed(batch.pace) >= self.settings.able)
+        set_out = (rows.gliding & ~were).any(-1)
+        if bool(set_out.any()):
+            self.trial.begin(set_out, batch.losses, self._at_rest)
+            self._on_the_way = 0
         self.settled, self._writes = bool(rows.owned.all()), bool(rows.owned.any())
         self._left = self._distance()
         following = rows.owned & ~rows.gliding & ~rows.arrived
@@ -123,6 +130,11 @@ class Between:
         """How fast the neighbours can follow; a linear layer that is solved in closed form does so at once."""
         return pace if self.place.line is None else 1.0
 
+    @property
+    def _at_rest(self) -> Tensor:
+        """Runs `(*runs,)` whose loss has not fallen for long."""
+        return self.progress.idle > self.settings.attempt
+
     def _decide(self, e: LookedAt, ok: Tensor, able: bool) -> Tensor:
         """Whose each row is from now on, and where it goes; which rows have changed in that `(*runs, out)`.
 
@@ -140,15 +152,24 @@ class Between:
         too_much = torch.where(tried, s.worth_trying, s.doubts)
         # what is learned below moves on, while the unit would be moved from one look to the next
         better = e.left.free < (1 / s.decisive if self.place.learned_below else s.better) * e.left.held
-        # not all layers below can make up for it (a convolution, a skip connection): then free numbers get ahead
-        in_vain = tried & better & (e.given_up > s.explains)
+        # not all layers below can make up for it (a convolution, a skip connection): then the loss does not fall on the
+        # way, or free numbers get ahead after it
+        above = self.trial.above.unsqueeze(-1)
+        may_rise = torch.where(self.trial.at_rest, math.log(s.worse), 0.0).unsqueeze(-1)
+        fails = torch.where(rows.gliding, above >= may_rise, better) & (e.given_up > s.explains)
+        in_vain = tried & (fails | (rows.gliding & (above > math.log(s.astray))))
         rows.keep(ok.unsqueeze(-1) & in_vain & rows.gliding, refused=e.goal)
         doubted = rows.arrived & (~e.known | e.far | (e.given_up > too_much) | in_vain)
         streak = torch.where(doubted, rows.streak + 1, 0)
         arrived = rows.arrived & (streak < s.patience) & ~self._spoilt(ok).unsqueeze(-1)
+        # a network that does well with other numbers is left alone as long as its loss falls
+        outdone = self.place.learned_below & (e.left.goal > s.outdone * e.left.least)
+        at_rest = self._at_rest.unsqueeze(-1)
+        worth_it = tried & (at_rest | (e.left.goal < s.decisive * e.left.least))
+        sets_out = able & ~e.lossy & ~e.lost & (at_rest | ~outdone)
         # a row on its way is turned back by no less than one that has arrived: a single batch may err
-        may_give_up = torch.where(rows.gliding | tried, too_much, s.explains)
-        near = e.known & (e.given_up < may_give_up) & (rows.gliding | (able & ~e.lossy)) & ~e.far & ~e.turned
+        may_give_up = torch.where(rows.gliding | worth_it, too_much, s.explains)
+        near = e.known & (e.given_up < may_give_up) & (rows.gliding | sets_out) & ~e.far & ~e.turned
         near = near & ~rows.has_refused(e.goal) & ~arrived & s.snap
         same = (rows.asked > 0) & (rows.goal == e.goal).all(-1)
         asked = torch.where(near, torch.where(same, rows.asked, 0) + 1, 0)
@@ -196,9 +217,10 @@ class Between:
         slope = -(feedback.delta * effect).sum((-2, -1))
         return torch.where(bend > 0, slope / bend, 1.0).clamp(0.0, 1.0)
 
-    def write(self, ok: Tensor, pace: float) -> None:
+    def write(self, ok: Tensor, pace: float, losses: Sequence[Tensor]) -> None:
         """Rows that are the rule's, on their way also between two looks; others are the base optimiser's."""
         rows, pace = self.rows, self._followed(pace)
+        self._watch(losses)
         far = pace * self.glide
         if self._writes and self._left > far and bool(ok.all()):
             # most steps of a glide are like this one; `move` would cost a third of a small network's step
@@ -212,6 +234,16 @@ class Between:
         if self._may_sleep and not self.settled:
             self._keep_awake()
         self.line.write()
+
+    def _watch(self, losses: Sequence[Tensor]) -> None:
+        """Look soon if the loss does not fall on the way to the grid, above layers that should make it fall."""
+        if not (self.place.learned_below and self._writes):
+            return
+        self._on_the_way += 1
+        if self._on_the_way % RECENT == 0:
+            self.trial.learn(losses)
+            if bool(((self.trial.above >= 0) & self.rows.gliding.any(-1)).any()):
+                self.looks.soon()
 
     def _keep_awake(self) -> None:
         """Leave no row of the base optimiser's at zero, where its box ends: the row would be 1 whatever lies below, and
@@ -234,23 +266,28 @@ class Between:
         on_grid, moved = share(rows.arrived), share(rows.owned & ~rows.arrived)
         return [Standing(self.ruled, self.position, on_grid, moved, left, why=why)]
 
+    @property
+    def _states(self) -> dict[str, State]:
+        return {"free": self.free, "rows": self.rows, "progress": self.progress, "trial": self.trial}
+
     def saved(self) -> dict[str, Any]:
         """All it remembers."""
-        states = {"free": self.free, "rows": self.rows, "progress": self.progress}
         solved = None if self.line.solved is None else list(self.line.solved)
-        return {name: state.saved() for name, state in states.items()} | {
+        return {name: state.saved() for name, state in self._states.items()} | {
             "looks": self.looks.saved(),
             "gathered": self.evidence.gathered,
             "learned": self._learned,
+            "on_the_way": self._on_the_way,
             "solved": solved,
         }
 
     def load(self, saved: Mapping[str, Any]) -> None:
         """Go on where it was saved."""
-        for name, state in (("free", self.free), ("rows", self.rows), ("progress", self.progress)):
+        for name, state in self._states.items():
             state.loaded(saved[name], self.ruled.label)
         self.looks.load(saved["looks"])
         self.evidence.gathered, self._learned = int(saved["gathered"]), int(saved["learned"])
+        self._on_the_way = int(saved["on_the_way"])
         self.settled, self._writes = bool(self.rows.owned.all()), bool(self.rows.owned.any())
         self._left = self._distance()
         self.line.solved = None if saved["solved"] is None else Solved(*saved["solved"])

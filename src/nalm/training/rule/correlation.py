@@ -32,7 +32,7 @@ def undropped(goal: Tensor, numbers: Tensor, grid: tuple[float, ...]) -> Tensor:
 
 
 class Shares(NamedTuple):
-    """The share of the implied target's variance that candidates leave, whatever gain and bias follow.
+    """What candidates leave of the implied target, over its variance.
 
     Each `(*runs, out)`: what the unit holds, the free numbers (which have not seen the batch), the grid point, and the
     one beside it that drops no input.
@@ -73,3 +73,9 @@ def unexplained(mean: Tensor) -> Tensor:
     variances = (aa - ma * ma) * (bb - mb * mb)
     left = 1 - covariance(mean).square() / variances.clamp(min=1e-300)
     return torch.where(variances > 0, left.clamp(0.0, 1.0), 1.0)
+
+
+def error(mean: Tensor) -> Tensor:
+    """The mean squared error of a candidate over the target's variance, from their moments."""
+    ma, _, aa, bb, ab = mean.unbind(-1)
+    return (aa - 2 * ab + bb) / (aa - ma * ma).clamp(min=1e-300)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from nalm.training.rule.correlation import Shares, aim, covariance, moments, undropped, unexplained
+from nalm.training.rule.correlation import Shares, aim, covariance, error, moments, undropped, unexplained
 from nalm.training.rule.feedback import Feedback
 from nalm.training.rule.graph import Place
 from nalm.training.rule.line import LineAbove
@@ -39,6 +39,9 @@ class LookedAt(NamedTuple):
         rigid: whether the neighbours can make up for no more than a gain and a bias...
         far: ... so that the grid point, which is worse than numbers beside it, is wrong.
         turned: whether its reciprocal is right instead.
+        lost: whether the network would do better with a constant in place of a sum, and worse still with the grid
+            point: one of positive numbers went from (-0.4, -0.4) to (-1, -1), as that correlated with its target,
+            which was positive.
     """
 
     held: Tensor
@@ -51,6 +54,7 @@ class LookedAt(NamedTuple):
     rigid: Tensor
     far: Tensor
     turned: Tensor
+    lost: Tensor
 
 
 class Evidence:
@@ -87,7 +91,7 @@ class Evidence:
         on_the_way = torch.where(rows.gliding.unsqueeze(-1), rows.goal, aim(held, self.ruled.grid))
         goal = torch.where(rows.arrived.unsqueeze(-1), held, on_the_way)
         full = undropped(goal, held, self.ruled.grid) if self.place.learned_below else goal
-        left = self._shares(view, feedback, [held, goal, full], ok)
+        left, missed = self._shares(view, feedback, [held, goal, full], ok)
         if self.gathered < SAMPLES:
             return None
         self.rows.sums, self.gathered = None, 0  # by the next look the network is another one
@@ -109,10 +113,18 @@ class Evidence:
             best = torch.minimum(least, self._bendable(feedback, goal)) if bool(asked.any()) else least
             far = rigid & (left.goal > s.decisive * best + RIGID_FLOOR)
             turned = self._turned(feedback, goal, rigid & known & (given_up < s.explains))
-        return LookedAt(held, goal, left, given_up, lossy, known, clear, rigid, far, turned)
+        at_output = self.place.learned_below and not self.place.learned_above and self.ruled.form.linear
+        astray = torch.where(keep, missed.full, missed.goal) > missed.held
+        lost = (missed.held > 1) & astray & squared.unsqueeze(-1) & at_output
+        return LookedAt(held, goal, left, given_up, lossy, known, clear, rigid, far, turned, lost)
 
-    def _shares(self, view: View, feedback: Feedback, candidates: Sequence[Tensor], ok: Tensor) -> Shares:
-        """A product is also asked on logarithms, where a power below or above it does not matter either."""
+    def _shares(
+        self, view: View, feedback: Feedback, candidates: Sequence[Tensor], ok: Tensor
+    ) -> tuple[Shares, Shares]:
+        """What candidates leave whatever gain and bias follow, and what they miss as they are.
+
+        A product is also asked on logarithms, where a power below or above it does not matter either.
+        """
         form, free = self.ruled.form, self.free.numbers.clamp(*self.ruled.box)
         held, goal, full = candidates
         points = torch.stack([goal, full])
@@ -130,7 +142,7 @@ class Evidence:
         left[signed] = torch.where(covariance(mean[signed]) > 0, left[signed], 1.0)
         least = left.amin(0)
         alive = (points != 0).any(-1)
-        return Shares(least[0], least[1], *torch.where(alive, least[2:], 1.0))
+        return Shares(least[0], least[1], *torch.where(alive, least[2:], 1.0)), Shares(*error(mean[0]))
 
     def _so_far(self, batch: Tensor, samples: int, ok: Tensor) -> Tensor:
         """The moments of all batches of this look, from those of the latest one."""

@@ -67,11 +67,11 @@ class GatedStack:
             self.turn = (self.turn + 1) % len(self.stacks)
             self.since = self.now.tries.attempt
 
-    def write(self, ok: Tensor, pace: float) -> None:
+    def write(self, ok: Tensor, pace: float, losses: Sequence[Tensor]) -> None:
         """What was decided in this step; a grid point that is held stays, on whatever route."""
         for stack in self.stacks:
             if stack.stores:
-                stack.write(ok, pace)
+                stack.write(ok, pace, losses)
 
     def standings(self) -> list[Standing]:
         """How the units stand; the attempts are those of all routes."""

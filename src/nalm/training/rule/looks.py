@@ -81,6 +81,10 @@ class Looks:
         self.next = step + min(self.rest, max(least, tired, int((step - self.changed) / self.spacing)))
         self.batches = 0
 
+    def soon(self) -> None:
+        """Look in the next step."""
+        self.next = self.last
+
     def saved(self) -> dict[str, float]:
         """When it looked and will look."""
         known = {"next": self.next, "changed": self.changed, "last": self.last}

@@ -84,12 +84,13 @@ class Mode(Protocol):
         """Learn from a batch: decide what the units shall hold after this step."""
         ...
 
-    def write(self, ok: Tensor, pace: float) -> None:
+    def write(self, ok: Tensor, pace: float, losses: Sequence[Tensor]) -> None:
         """Store in the units what was decided; called after each step of the base optimiser if there is anything.
 
         Args:
             ok: the runs `(*runs,)` whose batch was finite. A search may have learned from others, too.
             pace: of the neighbours, which have to follow: the base optimiser's rate as a share of its largest.
+            losses: of the last steps, this one's last, each of shape `runs`.
         """
         ...
 

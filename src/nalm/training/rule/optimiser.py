@@ -249,7 +249,7 @@ class LocalGaussNewton(torch.optim.Optimizer):
         if storing:
             with torch.no_grad():
                 for mode in storing:
-                    mode.write(plain.finite, pace)
+                    mode.write(plain.finite, pace, self._losses)
         self._written = {p: Written.of(p, self._written.get(p)) for p in self._own}
         for group in self.param_groups:  # as zero_grad does, which is timed by torch's profiler and costs more
             for p in group["params"]:

@@ -245,7 +245,7 @@ class Stack:
             loss = batch.loss_with(self.route.stand_ins()).double()
         self._writes.append((which & (loss < CLEARLY * held), cut))
 
-    def write(self, ok: Tensor, pace: float) -> None:
+    def write(self, ok: Tensor, pace: float, losses: Sequence[Tensor]) -> None:
         """What was decided in this step; a grid point that is held stays."""
         rounded = [m.ruled.nearest(m.search.numbers) for m in self.members] if not self._writes else []
         for runs, numbers in self._writes or [(self.tries.placed, rounded)]:
