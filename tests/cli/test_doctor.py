@@ -31,7 +31,7 @@ def path(tmp_path: Path) -> Path:
 
 def test_doctor_says_what_is_sound_and_saves_it(path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert command_line(["doctor", str(path)]) == 0
-    assert "1 runs are as they were written, 0 are damaged." in capsys.readouterr().out
+    assert "Runs as they were written: 1. Damaged: 0." in capsys.readouterr().out
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("UPDATE runs SET solved = 1 - solved")
     assert command_line(["doctor", str(path)]) == 2
@@ -39,7 +39,8 @@ def test_doctor_says_what_is_sound_and_saves_it(path: Path, tmp_path: Path, caps
     assert command_line(["doctor", str(path), "--save", str(tmp_path / "saved.db")]) == 2
     said = capsys.readouterr().out
     assert f"damaged: {RUN.id}" in said
-    assert "0 runs saved to" in said
+    assert "Saved to" in said
+    assert said.rstrip().splitlines()[-1].endswith(": 0.")
     assert "Save what is sound" not in said
     assert "cannot be read at all" not in said
     assert kept(tmp_path / "saved.db") == []

@@ -20,13 +20,13 @@ def doctor(
     from nalm.bench.results.doctor import examine
 
     found = examine(store, save)
-    out.say(f"{found.sound} runs are as they were written, {len(found.damaged)} are damaged.")
+    out.say(f"Runs as they were written: {found.sound}. Damaged: {len(found.damaged)}.")
     for name in found.damaged:
         out.say(f"  damaged: {name}", "yellow")
     if found.unreadable:
         out.say("Parts of the file cannot be read at all, so that further runs may be missing.", "yellow")
     if found.saved_to is not None:
-        out.say(f"{found.sound} runs saved to {found.saved_to}.")
+        out.say(f"Saved to {found.saved_to}: {found.sound}.")
     if not found.healthy:
         if found.saved_to is None:
             out.say(f"Save what is sound: nalm doctor {store} --save saved.db", "cyan")

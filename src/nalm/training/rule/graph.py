@@ -94,7 +94,8 @@ def _place(root: Node, outputs: Sequence[set[Node]], index: int, mine: set[int])
     if learned_below or learned_above:
         straight = not learned_below and all(_is_layout(n) or _is_straight(n) or _is_leaf(n) for n in beside)
         # uses that are only laid out side by side, as the states of a recurrent cell, have targets of their own
-        joined = any(len(_first(node, own)) > 1 for node in mixing if node in _under(root, closed=own))
+        outside = _under(root, closed=own)
+        joined = any(len(_first(node, own)) > 1 for node in mixing if node in outside)
         mixed = learned_above and (bool(others & beside - above) or joined)
         return Place(Position.BETWEEN, learned_below, learned_above, mixed, straight)
     alone = len(own) == 1 and not mixing and not below & others
