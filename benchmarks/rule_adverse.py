@@ -1,4 +1,4 @@
-"""Networks in which the rule ends worse than Adam: layers below a unit that cannot make up for its numbers.
+"""Networks in which a rule could end far worse than Adam: layers below a unit that cannot make up for its numbers.
 
 `python benchmarks/rule_adverse.py FIRST LAST [WORD]` prints the rule's error over Adam's on these seeds, the geometric
 mean and the largest, with Adam's rate 0.01 for both and everything else as in rule_real.py.
