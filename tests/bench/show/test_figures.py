@@ -56,6 +56,10 @@ def test_documentation_examples_hold() -> None:
     assert doctest.testmod(figures).failed == 0
 
 
+def test_a_figure_says_what_its_lines_are() -> None:
+    assert "95 %" in three_panel(points()).axes[-1].get_xlabel()
+
+
 def test_every_number_is_drawn_where_it_belongs() -> None:
     table = points()
     success, solved_at, sparsity = three_panel(table, RANGES, UNITS).axes

@@ -224,7 +224,7 @@ def _range_axis(panels: Sequence[Axes], columns: Sequence[str]) -> None:
     labels = [re.sub(r"-(?=[\d.])", "\N{MINUS SIGN}", column) for column in columns]
     panels[-1].set_xticks(range(len(columns)), labels, rotation=25 * crowded, ha="right" if crowded else "center")
     panels[-1].set_xlim(-0.5, len(columns) - 0.5)
-    panels[-1].set_xlabel("Training range")
+    panels[-1].set_xlabel("Training range (lines: 95 % intervals)")
 
 
 def _legend(figure: Figure, entries: Mapping[str, Mapping[str, Any]], title: str) -> None:
