@@ -413,6 +413,11 @@ def test_a_row_that_sets_out_is_watched_from_then_on() -> None:
     assert float(mode.trial.best) > -50
     assert bool(mode.trial.at_rest)
     assert mode._on_the_way == 1
+    made = mode.looks.made
+    while mode.looks.made == made:  # which does not begin anew
+        go_on(optimiser, draw, range(optimiser.steps, optimiser.steps + 1))
+    assert mode.rows.gliding.all()
+    assert mode._on_the_way > 10
 
 
 @pytest.mark.parametrize(
