@@ -181,3 +181,15 @@ def test_classes_from_a_file(tmp_path) -> None:  # type: ignore[no-untyped-def]
         from_file(f"{file}:Mini")
     with pytest.raises(ValueError, match="there is no file"):
         from_file(f"{tmp_path}/absent.py:Mine")
+
+
+def test_a_distance_to_the_grid_is_not_negative() -> None:
+    with pytest.raises(ValueError, match=r"within is -1\.0; it needs a distance of at least 0"):
+        nalm.NMU(2, 1).snapped(-1.0)
+
+
+def test_weights_at_the_very_distance_are_moved_to_the_grid() -> None:
+    unit = nalm.NMU(2, 1)
+    with torch.no_grad():
+        unit.W.copy_(torch.tensor([[0.875, 0.75]]))
+    assert unit.snapped(within=0.125).W.tolist() == [[1.0, 0.75]]

@@ -225,7 +225,7 @@ class Weight:
         return self.distance(value) <= 4 * torch.finfo(value.dtype).eps
 
     def snap_(self, unit: nn.Module, within: float) -> None:
-        """Move elements that are nearer than `within` to their grid onto it, in place."""
+        """Move elements that are at most `within` from their grid onto it, in place."""
         if self.grid is None:
             return
         raw = self.raw(unit)

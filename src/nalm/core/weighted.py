@@ -158,7 +158,9 @@ class Weighted(nn.Module):
     @checks_arguments
     @torch.no_grad()
     def snapped(self, within: float = float("inf")) -> Self:
-        """A copy whose weights lie on their grid; only those nearer than `within` are moved."""
+        """A copy whose weights lie on their grid; only those at most `within` away are moved."""
+        if within < 0:
+            raise ValueError(f"within is {within}; it needs a distance of at least 0, such as 0.1.")
         twin = copy.deepcopy(self)
         for unit, weight in twin._declarations():
             weight.snap_(unit, float(within))
