@@ -114,8 +114,8 @@ class Evidence:
             far = rigid & (left.goal > s.decisive * best + RIGID_FLOOR)
             turned = self._turned(feedback, goal, rigid & known & (given_up < s.explains))
         at_output = self.place.learned_below and not self.place.learned_above and self.ruled.form.linear
-        astray = torch.where(keep, missed.full, missed.goal) > missed.held
-        lost = (missed.held > 1) & astray & squared.unsqueeze(-1) & at_output
+        farther = torch.where(keep, missed.full, missed.goal) > missed.held
+        lost = (missed.held > 1) & farther & squared.unsqueeze(-1) & at_output
         return LookedAt(held, goal, left, given_up, lossy, known, clear, rigid, far, turned, lost)
 
     def _shares(
