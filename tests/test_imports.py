@@ -174,8 +174,8 @@ LADDERS = {
         "fill stack",
     ],
     "nalm.solver.verdict": [
-        "candidate edits information learning refine structure",
-        "certainty",
+        "candidate edits information refine structure",
+        "certainty learning",
         "choice front judge print",
         "everywhere noise",
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 
@@ -11,17 +12,19 @@ from scipy import special
 
 from nalm.solver import Status, solve
 from nalm.solver.data.problem import Problem, checked
-from nalm.solver.formula.algebra import Applied, Formula, Input, WeightedSum, product
+from nalm.solver.formula.algebra import Applied, Formula, Input, WeightedSum, inputs, product
 from nalm.solver.formula.calculus import Array, argument_bends, evaluate
 from nalm.solver.formula.functions import Function
+from nalm.solver.shapes.catalogue import ALONE, shape_named
 from nalm.solver.shapes.functions.around import sharp
 from nalm.solver.shapes.functions.profile import beside_powers
+from nalm.solver.shapes.shape import Scope
 from nalm.solver.verdict.certainty import functions_are_certain
 from nalm.solver.verdict.judge import judge
-from nalm.solver.verdict.learning import levels_off
+from nalm.solver.verdict.learning import levels_off, regression, telling
 from nalm.solver.verdict.noise import loosened
 from nalm.solver.verdict.refine import refine, usual_together
-from nalm.solver.verdict.structure import white
+from nalm.solver.verdict.structure import rows_to_be_white, white
 
 A, B = Input(0), Input(1)
 TORQUE = product([(A, 1), (Applied(Function.SIN, B), 1)])
@@ -173,3 +176,75 @@ def test_a_wave_that_turns_faster_than_the_rows_follow_is_still_found() -> None:
     y = np.sin(150 * x[:, 0])
     assert white(checked(x, y))
     assert solve(x, y).status in (Status.EXACT, Status.REAL)
+
+
+def in_ten_columns(
+    target: Callable[[Array], Array], noise: float, rows: int = 300, low: float = 1.0, high: float = 3.0
+) -> Problem:
+    """A target of ten columns with noise of a share of its deviation, which the problem is not told."""
+    rng = np.random.default_rng(5)
+    X: Array = rng.uniform(low, high, (rows, 10))
+    y = target(X)
+    return checked(X, y + noise * float(np.std(y)) * rng.normal(size=rows))
+
+
+def quotient(X: Array) -> Array:
+    return np.asarray(X[:, 3] * X[:, 7] / X[:, 8])
+
+
+def test_the_columns_that_tell_of_a_target_in_noise_are_heard() -> None:
+    assert telling(in_ten_columns(quotient, 0.02)) == (3, 7, 8)
+
+
+def test_no_column_tells_of_noise() -> None:
+    problem = in_ten_columns(quotient, 0.0)
+    noise = np.random.default_rng(1).normal(size=problem.rows)
+    assert telling(problem.of_target(noise)) == ()
+
+
+@pytest.mark.parametrize("target", [quotient, lambda X: np.sin(2 * X[:, 0]) + X[:, 1] ** 2, lambda X: np.tan(X[:, 0])])
+def test_without_noise_more_than_noise_is_left(target: Callable[[Array], Array]) -> None:
+    assert telling(in_ten_columns(target, 0.0)) is None
+
+
+def test_a_column_that_tells_a_little_is_not_lost() -> None:
+    heard = telling(in_ten_columns(lambda X: quotient(X) + 0.3 * X[:, 5], 0.02))
+    assert heard is None or 5 in heard
+
+
+def test_too_few_rows_cannot_say_that_the_rest_is_noise() -> None:
+    enough = rows_to_be_white(in_ten_columns(quotient, 0.02))
+    assert enough == 3 * 66  # a constant, ten columns, and 55 squares and products
+    assert telling(in_ten_columns(quotient, 0.02, rows=enough)) is not None
+    assert telling(in_ten_columns(quotient, 0.02, rows=enough - 1)) is None
+
+
+def test_a_regression_that_leaves_most_of_the_target_calls_the_rest_no_noise() -> None:
+    def mostly_unknown(X: Array) -> Array:  # a wave of three columns, too fast for the rows, and a little line
+        return np.asarray(np.sin(40 * X[:, 0] * X[:, 1] / X[:, 2]) + 0.3 * X[:, 4])
+
+    problem = in_ten_columns(mostly_unknown, 0.0, rows=500)
+    assert regression(problem).left > 0.9
+    assert telling(problem) is None
+
+
+def test_a_shape_on_some_columns_proposes_formulas_of_the_whole_table() -> None:
+    problem = in_ten_columns(quotient, 0.0)
+    (formula, *_), *_ = ([*group] for group in shape_named("product").on((3, 7, 8)).groups(Scope(problem, ALONE)))
+    assert inputs(formula) == {3, 7, 8}
+    np.testing.assert_allclose(evaluate(formula, problem.X), problem.y)
+
+
+def test_where_the_rest_is_noise_nothing_exact_is_searched_for_but_waves() -> None:
+    problem = in_ten_columns(lambda X: np.sin(3 * X[:, 0]) + X[:, 1] ** 2 + np.exp(X[:, 0] - X[:, 1]), 0.1)
+    tried: list[str] = []
+    assert solve(problem.X, problem.y, functions=["sin"], report=tried.append).status is Status.APPROXIMATION
+    assert tried[-2:] == ["noise", "wave"] or tried[-2:] == ["wave", "noise"]
+    assert not [name for name in tried if "tree" in name or "function" in name]
+
+
+def test_a_law_in_noise_is_found_among_ten_columns() -> None:
+    problem = in_ten_columns(lambda X: X[:, 3] * X[:, 7] + X[:, 8] ** 2, 0.02)
+    assert telling(problem) == (3, 7, 8)
+    solution = solve(problem.X, problem.y)
+    assert (str(solution.expression), solution.status) == ("x3*x7 + x8**2", Status.EXACT)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain, islice
@@ -12,15 +12,14 @@ from nalm.solver.data.problem import Problem
 from nalm.solver.formula.algebra import Formula
 from nalm.solver.settings import SETTINGS
 from nalm.solver.shapes.approximation import approximations
-from nalm.solver.shapes.catalogue import BLURRED, SHAPES, WAVES, proposals
+from nalm.solver.shapes.catalogue import BLURRED, NEVER_NARROWED, SHAPES, WAVES, proposals
 from nalm.solver.shapes.shape import Cost, Effort, Groups, Scope, Shape
 from nalm.solver.verdict.candidate import Finding, Status, Verdict
 from nalm.solver.verdict.choice import best_of, refusal
 from nalm.solver.verdict.judge import constant_target, judge, unclaimed
-from nalm.solver.verdict.learning import levels_off
+from nalm.solver.verdict.learning import levels_off, telling
 from nalm.solver.verdict.noise import Pool, under_noise
 from nalm.solver.verdict.print import PRINTED, as_printed, in_print
-from nalm.solver.verdict.structure import white
 
 Report = Callable[[str], None]
 
@@ -45,8 +44,9 @@ def searched(
 ) -> Finding:
     """Cheap shapes, then shallow and deep searches, each on exact data and then, if noise is not given, on blurred.
 
-    The deep searches take seconds, so blurred data come first there if they are likely: nothing exact is found in them.
-    A target that passes for noise itself is searched for waves only, which may turn too fast to be seen otherwise.
+    Where all that some columns leave of the target is noise, nothing exact is searched for but waves, which may turn
+    too fast to be seen otherwise; and what noise blurs is searched for in those columns only. The deep searches take
+    seconds, so blurred data come first there if they are likely: nothing exact is found in them.
     Everything that is judged before noise is thought of is put into `met` as well, for one who stops the search.
     """
     scope, pool = Scope(problem, effort), Pool(problem)
@@ -56,17 +56,18 @@ def searched(
         stage = max(costs)
         if not problem.columns or any(verdict.found for verdict in tried):
             break
-        among = (WAVES,) if stage is Cost.DEEP and white(problem) else SHAPES
+        columns = None if stage <= Cost.ITERATION or noise_is_known else telling(problem)
+        exactly, blurred = (SHAPES, SHAPES) if columns is None else ((WAVES,), _narrowed(columns))
         blurred_first = stage is Cost.DEEP and not noise_is_known and levels_off(problem)
         if blurred_first:
-            finding = _blurred(_concluded(problem, tried), pool, effort, stage, among, report)
+            finding = _blurred(_concluded(problem, tried), pool, effort, stage, blurred, report)
             if finding.verdict.status is not Status.NONE:
                 return finding
-        tried = tried + climb(scope, [shape for shape in among if shape.cost in costs], report, met)
+        tried = tried + climb(scope, [shape for shape in exactly if shape.cost in costs], report, met)
         finding = _concluded(problem, tried)
         thinks_of_noise = not noise_is_known and not blurred_first and (stage < effort.costs or stage is Cost.DEEP)
         if finding.verdict.status is Status.NONE and thinks_of_noise:
-            finding = _blurred(finding, pool, effort, stage, among, report)
+            finding = _blurred(finding, pool, effort, stage, blurred, report)
             if finding.verdict.found:
                 return finding
             doubtful = finding if finding.verdict.status is Status.AMBIGUOUS and stage > Cost.ITERATION else None
@@ -77,6 +78,12 @@ def searched(
 
 
 STAGES = ((Cost.CLOSED_FORM, Cost.ITERATION), (Cost.SHALLOW,), (Cost.DEEP,))
+
+
+def _narrowed(columns: Sequence[int]) -> tuple[Shape, ...]:
+    """The shapes as they look only at these columns, if there are any; some look at all of them in any case."""
+    narrow = [shape.on(columns) for shape in SHAPES if columns and shape not in NEVER_NARROWED]
+    return (*NEVER_NARROWED, *narrow)
 
 
 def climb(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from numbers import Integral
 from typing import Any
 
@@ -45,8 +44,7 @@ def set_aside(problem: Problem, names: Sequence[str]) -> tuple[Problem, list[int
             notes.append(f"column {names[i]} equals {names[same]}, so only {names[same]} was used")
         else:
             kept.append(i)
-    units = problem.dimensions and problem.dimensions.of_columns(kept)
-    return replace(problem, X=np.ascontiguousarray(problem.X[:, kept]), dimensions=units), kept, notes
+    return problem.of_columns(kept), kept, notes
 
 
 def tied(problem: Problem, names: Sequence[str]) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Real
@@ -192,6 +192,12 @@ class Problem:
     def of_target(self, y: Array) -> Problem:
         """The same inputs with another target."""
         return replace(self, y=y)
+
+    def of_columns(self, kept: Sequence[int]) -> Problem:
+        """Some of the columns."""
+        X = np.ascontiguousarray(self.X[:, kept])
+        printed = None if self.printed is None else self.printed[:, [*kept, -1]]
+        return replace(self, X=X, printed=printed, dimensions=self.dimensions and self.dimensions.of_columns(kept))
 
     def of_rows(self, kept: Any) -> Problem:
         """Some of the rows."""

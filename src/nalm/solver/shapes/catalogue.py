@@ -268,6 +268,10 @@ SHAPES = (
     _products_of_sums(5),
 )
 
+NEVER_NARROWED = (FOUND_BEFORE, WAVES)
+"""What looks at every column even where only some tell of the target: formulas that were found over all of them, and
+waves, as a column may hold one that tells nothing to whoever looks for slower changes."""
+
 
 def shape_named(name: str) -> Shape:
     """The shape of this name; the error lists all of them.

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from functools import cached_property
 from typing import TypeAlias
@@ -11,7 +11,7 @@ from typing import TypeAlias
 import numpy as np
 
 from nalm.solver.data.problem import Problem
-from nalm.solver.formula.algebra import Formula
+from nalm.solver.formula.algebra import Formula, renumbered
 from nalm.solver.formula.calculus import Indices
 from nalm.solver.formula.functions import Function
 from nalm.solver.shapes.screen import by_importance
@@ -105,6 +105,16 @@ class Shape:
     cost: Cost
     propose: Callable[[Scope], Groups]
     blurred_cost: Cost | None = None
+
+    def on(self, columns: Sequence[int]) -> Shape:
+        """The same shape, which sees only these columns."""
+
+        def propose(scope: Scope) -> Groups:
+            narrow = Scope(scope.problem.of_columns(columns), scope.effort)
+            for group in self.propose(narrow):
+                yield (renumbered(formula, columns) for formula in group)
+
+        return replace(self, propose=propose)
 
     def groups(self, scope: Scope) -> Groups:
         """What is proposed, without formulas whose physical units do not balance."""

@@ -1,11 +1,13 @@
 """What a smooth regression leaves at rows that it has not seen: a bound of the noise, and a sign of it.
 
-Where more rows no longer help, what is left is noise. This decides only how shapes propose and what is tried first; no
-claim rests on it.
+Where more rows no longer help, or where what is left follows no column any more, it is noise. This decides how shapes
+propose, and what is searched in which order or not at all; no claim rests on it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -13,14 +15,33 @@ from scipy import linalg
 
 from nalm.solver.data.columns import standard
 from nalm.solver.data.problem import Problem
-from nalm.solver.formula.calculus import Array
+from nalm.solver.formula.calculus import Array, Indices
 from nalm.solver.settings import SETTINGS
+from nalm.solver.shapes.screen import by_importance
+from nalm.solver.verdict.structure import rows_to_be_white, white
+
+
+@dataclass(frozen=True, eq=False)
+class Regression:
+    """A kernel regression: its columns, and its errors at the first rows, each left out, in the target's deviations.
+
+    `even` are the errors over what the regression itself expects of each: a row far from all others is foretold badly.
+    """
+
+    columns: tuple[int, ...]
+    errors: Array
+    even: Array
+
+    @property
+    def left(self) -> float:
+        """The share of the target's deviation that it leaves."""
+        return float(np.sqrt(np.mean(self.errors**2)))
 
 
 @lru_cache(maxsize=1)
-def left_out(problem: Problem) -> Array:
-    """Errors at rows left out, in deviations of the target, of the best kernel regression of several."""
-    return _left_out(problem, min(problem.rows, SETTINGS.kernel_rows))
+def regression(problem: Problem) -> Regression:
+    """The best of several kernel regressions, on those columns that help to foretell rows left out."""
+    return _regression(problem, _helpful(problem), np.arange(min(problem.rows, SETTINGS.kernel_rows)))
 
 
 def levels_off(problem: Problem) -> bool:
@@ -28,10 +49,47 @@ def levels_off(problem: Problem) -> bool:
     rows = min(problem.rows, SETTINGS.kernel_rows)
     if rows < SETTINGS.fewest_to_level:
         return False
-    whole = _typical(left_out(problem))
-    if not SETTINGS.negligible_noise < whole < SETTINGS.foretold:
+    whole = regression(problem)
+    error = _typical(whole.errors)
+    if not SETTINGS.negligible_noise < error < SETTINGS.foretold:
         return False
-    return _typical(_left_out(problem, rows // 2)) < SETTINGS.levelled * whole
+    return _typical(_regression(problem, whole.columns, np.arange(rows // 2)).errors) < SETTINGS.levelled * error
+
+
+def telling(problem: Problem) -> tuple[int, ...] | None:
+    """The columns that tell of the target, if all that they leave of it is noise: none at all, if it is noise itself.
+
+    None where they leave more, or where the rows are too few to say so. Then a formula need not be exact, nor need it
+    read another column; but a wave along one, which turns faster than the rows follow each other, passes for noise.
+    """
+    if white(problem):
+        return ()
+    whole = regression(problem)
+    rows = len(whole.errors)
+    if rows < rows_to_be_white(problem) or not SETTINGS.negligible_noise < whole.left < SETTINGS.told:
+        return None
+    return whole.columns if white(problem.of_rows(slice(0, rows)).of_target(whole.even)) else None
+
+
+def _helpful(problem: Problem) -> tuple[int, ...]:
+    """The fewest of the most important columns that foretell rows as well as more of them do, in their order."""
+    rows = problem.spread_rows(SETTINGS.choosing_rows)
+    order = by_importance(problem)[: SETTINGS.most_helpful].tolist()
+
+    def error(columns: Sequence[int]) -> float:
+        return _regression(problem, columns, rows).left
+
+    if len(order) == 1:
+        return (order[0],)
+    errors = [error(order[: last + 1]) for last in range(len(order))]
+    enough = SETTINGS.as_helpful * min(errors)
+    last = next(i for i, one in enumerate(errors) if one <= enough)
+    chosen = order[: last + 1]
+    for column in order[:last]:
+        rest = [i for i in chosen if i != column]
+        if error(rest) <= enough:
+            chosen = rest
+    return tuple(sorted(chosen))
 
 
 def _typical(errors: Array) -> float:
@@ -39,14 +97,16 @@ def _typical(errors: Array) -> float:
     return float(np.median(np.abs(errors)))
 
 
-def _left_out(problem: Problem, rows: int) -> Array:
-    z, y = standard(problem.X)[:rows], standard(problem.y)[:rows]
+def _regression(problem: Problem, columns: Sequence[int], rows: Indices) -> Regression:
+    """The best of several on these columns, by its errors at each of these rows when it is fitted to the others."""
+    z, y = standard(problem.X[:, list(columns)])[rows], standard(problem.y)[rows]
     distance = np.sum(z**2, axis=1)[:, None] + np.sum(z**2, axis=1) - 2 * z @ z.T
-    errors: list[Array] = []
+    tried: list[Regression] = []
     for width in SETTINGS.regression_widths:
         sizes, directions = linalg.eigh(np.exp(-distance / (2 * z.shape[1] * width**2)), driver="evd")
         along = directions.T @ y
         for ridge in SETTINGS.regression_ridges:
             shrunk = 1 / (np.maximum(sizes, 0) + ridge)
-            errors.append((directions @ (shrunk * along)) / (directions**2 @ shrunk))
-    return min(errors, key=_typical)
+            weights, precision = directions @ (shrunk * along), directions**2 @ shrunk
+            tried.append(Regression(tuple(columns), weights / precision, weights / np.sqrt(precision)))
+    return min(tried, key=lambda one: _typical(one.errors))

@@ -23,7 +23,7 @@ from nalm.solver.verdict.certainty import agrees_elsewhere, symbol_bits, whole_b
 from nalm.solver.verdict.choice import refusal
 from nalm.solver.verdict.edits import edits
 from nalm.solver.verdict.judge import judge
-from nalm.solver.verdict.learning import left_out
+from nalm.solver.verdict.learning import regression
 from nalm.solver.verdict.refine import refine
 from nalm.solver.verdict.structure import cubic
 
@@ -64,7 +64,7 @@ def loosened(problem: Problem) -> Problem:
     """
     share = SETTINGS.largest_share
     if problem.rows >= SETTINGS.fewest_to_level:
-        share = min(share, SETTINGS.cubic_excess * float(np.sqrt(np.mean(left_out(problem) ** 2))))
+        share = min(share, SETTINGS.cubic_excess * regression(problem).left)
     terms = cubic(problem.X, range(problem.columns))
     if problem.rows >= 2 * terms.shape[1]:
         basis = np.linalg.qr(terms)[0]

@@ -57,14 +57,18 @@ def white(problem: Problem) -> bool:
     Then there is nothing to explain. Its size has to pass as well: a product of inputs of both signs has a mean of zero
     wherever one looks, but is small where a factor is. A wave that turns faster than the rows follow each other passes.
     """
-    quadratic_terms = math.comb(problem.columns + 2, 2)
-    if problem.rows < max(SETTINGS.fewest_to_level, SETTINGS.rows_per_term * quadratic_terms):
+    if problem.rows < rows_to_be_white(problem):
         return False
     for values in (problem.y, np.abs(problem.y)):
         noise = replace(problem, y=values, noise=0.0, additive=float(np.std(values)))
         if _follow(noise, Constant(float(np.mean(values))), SETTINGS.white_level):
             return False
     return True
+
+
+def rows_to_be_white(problem: Problem) -> int:
+    """Rows by which a target may be called noise: three for each linear, square and pairwise term of the columns."""
+    return max(SETTINGS.fewest_to_level, SETTINGS.rows_per_term * math.comb(problem.columns + 2, 2))
 
 
 def _explained(basis: Array, errors: Array) -> float:
