@@ -2,6 +2,7 @@
 
     python benchmarks/adversary.py --count 2000 --seed 1            # any seed: the cases are made, not stored
     python benchmarks/adversary.py --count 500 --families open      # the two thirds of the families used while tuning
+    python benchmarks/adversary.py --count 500 --wider 6            # with six columns more that say nothing
     python benchmarks/adversary.py --case "near law" 7 1            # one case again, with what was claimed
 
 A case is a family, a number and a seed; it fixes the law (or that there is none), 5 to 2,000 rows, 1 to 5 inputs, one
@@ -26,7 +27,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -577,6 +578,14 @@ def deviations_apart(case: Case, solution: object) -> float:
     return float(np.linalg.norm(gap) / np.std(case.y - truth))
 
 
+def widened(case: Case, more: int) -> Case:
+    """The case with so many columns more, within the range of all others, that have no part in it."""
+    rows, columns = case.X.shape
+    beside = np.random.default_rng(more).uniform(case.X.min(), case.X.max(), (rows, more))
+    truth = case.truth
+    return replace(case, X=np.hstack([case.X, beside]), truth=truth and (lambda X: truth(X[:, :columns])))
+
+
 @dataclass(frozen=True)
 class Outcome:
     """What became of a case (`right`, `wrong`, `close`, `hidden`, `ambiguous`, `none`, `timeout`), and its seconds."""
@@ -628,7 +637,7 @@ def measured(family: Callable[[Rng, Array], Case], numbers: range, options: argp
     """One row of results: the cases of one family."""
     words, seconds, wrong = Counter[str](), [], []
     for number in numbers:
-        outcome = run(case_of(family, number, options.seed), options.effort, options.limit)
+        outcome = run(widened(case_of(family, number, options.seed), options.wider), options.effort, options.limit)
         words[outcome.word] += 1
         seconds.append(outcome.seconds)
         if outcome.word == "wrong":
@@ -683,14 +692,17 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=2000, help="cases in all, the same number of each family")
     parser.add_argument("--first", type=int, default=0, help="the number of the first case of each family")
     parser.add_argument("--families", default="all", help="all, open, reserved, or one family by name")
+    parser.add_argument("--wider", type=int, default=0, help="so many columns more that say nothing; shown, not stored")
     parser.add_argument("--effort", default="normal", choices=["quick", "normal", "high"])
     parser.add_argument("--limit", type=float, default=30.0, help="seconds of the processor for one case")
     parser.add_argument("--write", action="store_true", help=f"add rows to {RESULTS.name} as they come; resumable")
     parser.add_argument("--case", nargs=3, metavar=("FAMILY", "NUMBER", "SEED"), help="run one case and print it")
     options = parser.parse_args()
+    if options.wider and options.write:
+        parser.error("results are those of the cases as they are; leave out --write or --wider")
     if options.case:
         (family,), number, seed = chosen_families(options.case[0]), int(options.case[1]), int(options.case[2])
-        case = case_of(family, number, seed)
+        case = widened(case_of(family, number, seed), options.wider)
         outcome = run(case, options.effort, options.limit)
         print(
             f"{case.X.shape[0]} rows, {case.X.shape[1]} inputs; {outcome.word}, {outcome.seconds:.2f} s\n{outcome.text}"

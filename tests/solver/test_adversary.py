@@ -46,6 +46,14 @@ def test_cases_are_made_again_from_their_numbers_and_a_third_is_reserved() -> No
     assert 3 * len(adversary.RESERVED) == len(adversary.FAMILIES)
 
 
+def test_a_wider_case_has_columns_that_its_law_does_not_read() -> None:
+    case = adversary.case_of(adversary.near_law, 3, seed=5)
+    wide = adversary.widened(case, 4)
+    assert wide.X.shape == (len(case.X), case.X.shape[1] + 4)
+    assert len(np.unique(wide.X[:, -1])) == len(case.X)
+    np.testing.assert_array_equal(wide.truth(wide.X), case.truth(case.X))
+
+
 def test_the_judge_knows_right_from_wrong() -> None:
     from nalm.solver import solve
 

@@ -56,6 +56,7 @@ def levels_off(problem: Problem) -> bool:
     return _typical(_regression(problem, whole.columns, np.arange(rows // 2)).errors) < SETTINGS.levelled * error
 
 
+@lru_cache(maxsize=1)
 def telling(problem: Problem) -> tuple[int, ...] | None:
     """The columns that tell of the target, if all that they leave of it is noise: none at all, if it is noise itself.
 
