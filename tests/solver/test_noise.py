@@ -18,6 +18,7 @@ from nalm.solver.formula.functions import Function
 from nalm.solver.shapes.catalogue import ALONE, shape_named
 from nalm.solver.shapes.functions.around import sharp
 from nalm.solver.shapes.functions.profile import beside_powers
+from nalm.solver.shapes.screen import by_importance
 from nalm.solver.shapes.shape import Scope
 from nalm.solver.verdict.certainty import functions_are_certain
 from nalm.solver.verdict.judge import judge
@@ -248,3 +249,21 @@ def test_a_law_in_noise_is_found_among_ten_columns() -> None:
     assert telling(problem) == (3, 7, 8)
     solution = solve(problem.X, problem.y)
     assert (str(solution.expression), solution.status) == ("x3*x7 + x8**2", Status.EXACT)
+
+
+def test_a_row_far_from_the_others_is_foretold_badly_as_the_regression_expects() -> None:
+    rng = np.random.default_rng(0)
+    x = np.append(rng.uniform(0, 1, 80), 2.0)
+    found = regression(checked(x[:, None], np.sin(3 * x) + 0.05 * rng.normal(size=81)))
+    far, far_but_expected = (abs(e[-1]) / np.median(np.abs(e)) for e in (found.errors, found.even))
+    assert far > 20
+    assert far_but_expected < 8
+
+
+def test_an_important_column_that_another_makes_needless_has_no_part_in_a_regression() -> None:
+    rng = np.random.default_rng(3)
+    X = rng.uniform(1, 3, (300, 4))
+    X[:, 1] = X[:, 0] + 0.3 * rng.normal(size=300)
+    problem = checked(X, np.sin(2 * X[:, 0]) + 0.3 * X[:, 2] + 0.02 * rng.normal(size=300))
+    assert by_importance(problem).tolist() == [0, 1, 2, 3]
+    assert regression(problem).columns == (0, 2)
