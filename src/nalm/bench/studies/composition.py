@@ -72,7 +72,7 @@ ARCHITECTURES = (
 """The networks of table 7.3 with the published numbers."""
 
 ONE_TWO = RANGES["U[1,2)"]
-MLP_STEPS = 20_000  # its cohort runs on the torch engine, fifty times slower than the others
+MLP_STEPS = 20_000  # its committed runs are the torch engine's, four times slower than the native one is today
 EVALUATIONS = 20
 RECIPE = COMPOSITION_RECIPE
 
