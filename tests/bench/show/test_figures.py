@@ -17,9 +17,10 @@ import torch
 import nalm
 from nalm.bench.landscape import LANDSCAPES
 from nalm.bench.results.stats import Interval, gamma_mean, wilson
+from nalm.bench.results.summary import CellSummary
 from nalm.bench.show import figures
 from nalm.bench.show.drawings import draw_landscapes, draw_path, draw_starts, draw_surfaces
-from nalm.bench.show.figures import Point, colour_and_marker, save, three_panel
+from nalm.bench.show.figures import Point, colour_and_marker, save, study_figure, three_panel
 from nalm.bench.starts import Starts
 from nalm.bench.studies import studies
 
@@ -57,7 +58,14 @@ def test_documentation_examples_hold() -> None:
 
 
 def test_a_figure_says_what_its_lines_are() -> None:
-    assert "95 %" in three_panel(points()).axes[-1].get_xlabel()
+    assert three_panel(points()).axes[-1].get_xlabel() == "Training range (lines: 95 % intervals)"
+
+
+def test_a_figure_says_how_many_seeds_and_steps_it_stands_on() -> None:
+    study = studies()["single-module/mul"].only(["NMU"])
+    entries = [CellSummary("NMU", column, 7, wilson(6, 7), None, None, None) for column in study.columns]
+    label = study_figure(study, entries).axes[-1].get_xlabel()
+    assert label == "Training range (7 seeds per cell, 50,000 steps; lines: 95 % intervals)"
 
 
 def test_every_number_is_drawn_where_it_belongs() -> None:

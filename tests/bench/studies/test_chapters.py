@@ -11,7 +11,7 @@ import torch
 
 from nalm.bench.engine.train import Options, train
 from nalm.bench.results.summary import summarise
-from nalm.bench.show.figures import points, save, three_panel
+from nalm.bench.show.figures import save, study_figure
 from nalm.bench.show.tables import markdown_tables
 from nalm.bench.studies import find_study, studies
 from nalm.bench.study import Study
@@ -45,7 +45,7 @@ def test_every_row_trains_and_is_shown(name: str, tmp_path: Path) -> None:
     assert all(row in text for row in study.rows)
     assert study.reproduces in text
     path = tmp_path / "figure.svg"
-    save(three_panel(points(entries), study.columns, study.rows, title=study.title), path)
+    save(study_figure(study, entries), path)
     assert path.stat().st_size > 1000
 
 
