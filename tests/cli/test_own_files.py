@@ -130,6 +130,19 @@ def test_ranges_that_are_not_understood(text: str) -> None:
         parse_ranges(text)
 
 
+UNDECLARED = """
+import torch
+from nalm import Unit
+
+class Twice(Unit):
+    def assemble(self, weights):
+        self.lin = torch.nn.Linear(self.in_features, self.out_features)
+
+    def compute(self, x):
+        return self.lin(x.mT).mT
+"""
+
+
 def broken(body: str) -> str:
     """The unit with another `compute`."""
     return UNIT.replace("return (w * x.unsqueeze(-3) + 1 - w).prod(-2)", body)
@@ -145,6 +158,8 @@ def broken(body: str) -> str:
         (broken("return x[..., :1, :] * 1.0"), "depends on no weight"),
         (broken("return undefined"), "NameError: name 'undefined' is not defined"),
         (broken("return self.W @ x[0]"), "Twice"),
+        (broken("return (w * x.unsqueeze(-3) + 1 - w).prod(-2) / x.shape[0]"), "compute mixes runs"),
+        (UNDECLARED, "the parameter lin.weight has the shape (1, 2) for 3 runs, so they would share it"),
         (UNIT.replace('"out in"', '"out inn"'), "such as `2*in`. It is made as Twice(2, 1)"),
         (UNIT.replace("def compute", "def __init__(self): pass\n    def compute"), "Twice cannot be used"),
         (UNIT.replace("Twice", "Thrice"), "Did you mean Thrice?"),
