@@ -77,8 +77,8 @@ def _check_runs(label: str, unit: Unit, x: torch.Tensor) -> None:
         for run in range(TRIAL_RUNS):
             if not torch.allclose(unit[run].eval().compute(x[run]), together[run], ALIKE, ALIKE, equal_nan=True):
                 raise ValueError(
-                    f"{label}: compute mixes runs: one of {TRIAL_RUNS} gives another output than it gives alone. Inputs "
-                    "are (*runs, in, samples); use negative axes only."
+                    f"{label}: compute mixes runs: one of {TRIAL_RUNS} gives another output than it gives alone. "
+                    "Inputs are (*runs, in, samples); use negative axes only."
                 )
 
 
