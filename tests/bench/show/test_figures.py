@@ -248,3 +248,9 @@ def test_without_matplotlib_the_error_says_what_to_install(monkeypatch: pytest.M
     monkeypatch.setattr(builtins, "__import__", without_matplotlib)
     with pytest.raises(ImportError, match=r"pip install 'nalm\[figures\]'"):
         three_panel(points())
+
+
+@pytest.mark.parametrize(("error", "ticks"), [(Interval(0.0, 0.0, 0.0), [0.0]), (None, [])])
+def test_an_error_of_zero_everywhere_has_no_axis_below_zero(error: Interval | None, ticks: list[float]) -> None:
+    sparsity = three_panel([Point("NMU", "U[1,2)", wilson(5, 5), sparsity=error)]).axes[2]
+    assert list(sparsity.get_yticks()) == ticks

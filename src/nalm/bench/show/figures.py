@@ -207,7 +207,9 @@ def _magnitude_axis(axes: Axes, values: ArrayLike, label: str, steps: bool = Fal
     axes.grid(axis="y", color=PALE, lw=0.5)
     finite = np.asarray(values, dtype=np.float64)[np.isfinite(values)]
     positive = finite[finite > 0]
-    if not positive.size:
+    if not positive.size:  # nothing to choose a scale by: zeros at the bottom, and no number that none of them has
+        axes.set_ylim(-0.1, 1)
+        axes.set_yticks([0] if finite.size else [])
         return
     low, high = positive.min() / 1.3, positive.max() * 1.3
     widen = math.sqrt(max(1.0, 10 * low / high))  # at least a decade, so that there is a number to read
