@@ -126,8 +126,8 @@ def footnotes(study: Study, entries: Sequence[CellSummary]) -> list[str]:
     apart = dict.fromkeys(cell.row for cell in study.cells if cell.row in shown and cell.model.has_another_grid)
     if apart:
         lines.append(
-            f"Sparsity error of {', '.join(apart)}: the distance to the unit's own grid; the field's measure is that to "
-            "-1, 0 and 1 for every weight."
+            f"Sparsity error of {', '.join(apart)}: the distance to the unit's own grid; the field's measure is that "
+            "to -1, 0 and 1 for every weight."
         )
     return [*lines, *study.notes]
 
