@@ -97,7 +97,7 @@ def test_changes_of_a_recipe_are_said_in_the_header() -> None:
     recipe = ("--steps", 300, "--rate", 0.01, "--batch", 32, "--ranges", "U[3,4):U[4,9)")
     words = ("single-module/mul", "--unit", "NMU", "--seeds", 1, *recipe)
     said = works("run", *words)
-    assert "1 runs trained" in said
+    assert "1 run trained" in said
     hint = next(line for line in said.splitlines() if line.startswith("See them"))
     for part in ("--unit NMU", "--steps 300", "--rate 0.01", "--batch 32", "--ranges 'U[3,4):U[4,9)'"):
         assert part in hint
@@ -180,6 +180,12 @@ def test_mistakes_in_a_unit_are_one_sentence_before_training(text: str, message:
     assert message in said
     assert "unit.py" in said or "Twice" in said
     assert not Path("runs.db").exists(), "nothing was begun"
+
+
+def test_a_unit_without_finite_numbers_is_told() -> None:
+    Path("unit.py").write_text(broken("return (w * x.unsqueeze(-3) + 1 - w).prod(-2) * float('nan')"))
+    said = works("run", "single-module/mul", "--unit", "unit.py:Twice", "--range", "U[1,2)", "--quick", "--threads", 1)
+    assert "5 runs trained, 0 solved, 5 stopped at weights that are not finite, kept in runs.db." in said
 
 
 @pytest.mark.parametrize(

@@ -78,7 +78,7 @@ def test_published_numbers_stand_in_cells_that_exist(name: str) -> None:
 def test_the_command_line_runs_shows_and_draws(name: str, unit: str, column: str, tmp_path: Path) -> None:
     store, picture = tmp_path / "runs.db", tmp_path / "figure.svg"
     chosen = ("--unit", unit, "--range", column, "--quick", "--seeds", 1, "--store", store)
-    assert "1 runs trained" in works("run", name, *chosen, "--threads", 1)
+    assert "1 run trained" in works("run", name, *chosen, "--threads", 1)
     shown = works("show", name, *chosen, "--markdown")
     assert unit in shown
     assert column in shown
