@@ -254,3 +254,9 @@ def test_without_matplotlib_the_error_says_what_to_install(monkeypatch: pytest.M
 def test_an_error_of_zero_everywhere_has_no_axis_below_zero(error: Interval | None, ticks: list[float]) -> None:
     sparsity = three_panel([Point("NMU", "U[1,2)", wilson(5, 5), sparsity=error)]).axes[2]
     assert list(sparsity.get_yticks()) == ticks
+
+
+def test_few_weights_are_told_apart_by_their_places() -> None:
+    few, many = draw_path(np.arange(3.0), {"W": np.zeros((3, 1, 2)), "V": np.zeros((3, 10, 10))}).axes
+    assert [text.get_text() for text in few.get_legend().get_texts()] == ["[0, 0]", "[0, 1]"]
+    assert many.get_legend() is None
