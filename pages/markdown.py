@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from nalm.bench.show.figures import points, save, three_panel
+from nalm.bench.show.figures import save, study_figure
 from nalm.bench.show.tables import PANELS, markdown_panel, markdown_tables
 from pages.committed import DOCS, entries_of, extended
 
@@ -41,5 +41,5 @@ def more_seeds(study: str) -> str:
 def figure(study: str) -> str:
     """The field's three-panel figure of a study."""
     chosen, entries = entries_of(study)
-    drawn = three_panel(points(entries), chosen.columns, chosen.rows, title=chosen.title)
+    drawn = study_figure(chosen, entries)
     return picture(drawn, f"{study.replace('/', '-')}.svg", chosen.title)

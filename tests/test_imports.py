@@ -63,7 +63,8 @@ LADDERS = {
         "doctor",
     ],
     "nalm.bench.show": [
-        "figures tables",
+        "tables",
+        "figures",
         "drawings",
     ],
     "nalm.bench.studies": [

@@ -18,6 +18,7 @@ import shutil
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -213,7 +214,7 @@ def ends_with_a_sentence(*words: object) -> Said:
     return said
 
 
-def _train_a_little(todo: list[Any], kept: Any, options: Any, cluster: Any) -> tuple[int, int]:
+def _train_a_little(todo: list[Any], kept: Any, options: Any, cluster: Any) -> Counter[str]:
     """In place of training: how long a valid command trains is not what is tried here."""
     short = [run for run in todo[:1] if run.method.steps <= 20]
     return _train(short, kept, options, cluster)

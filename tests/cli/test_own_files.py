@@ -97,7 +97,7 @@ def test_changes_of_a_recipe_are_said_in_the_header() -> None:
     recipe = ("--steps", 300, "--rate", 0.01, "--batch", 32, "--ranges", "U[3,4):U[4,9)")
     words = ("single-module/mul", "--unit", "NMU", "--seeds", 1, *recipe)
     said = works("run", *words)
-    assert "1 runs trained" in said
+    assert "1 run trained" in said
     hint = next(line for line in said.splitlines() if line.startswith("See them"))
     for part in ("--unit NMU", "--steps 300", "--rate 0.01", "--batch 32", "--ranges 'U[3,4):U[4,9)'"):
         assert part in hint
@@ -130,6 +130,19 @@ def test_ranges_that_are_not_understood(text: str) -> None:
         parse_ranges(text)
 
 
+UNDECLARED = """
+import torch
+from nalm import Unit
+
+class Twice(Unit):
+    def assemble(self, weights):
+        self.lin = torch.nn.Linear(self.in_features, self.out_features)
+
+    def compute(self, x):
+        return self.lin(x.mT).mT
+"""
+
+
 def broken(body: str) -> str:
     """The unit with another `compute`."""
     return UNIT.replace("return (w * x.unsqueeze(-3) + 1 - w).prod(-2)", body)
@@ -145,6 +158,8 @@ def broken(body: str) -> str:
         (broken("return x[..., :1, :] * 1.0"), "depends on no weight"),
         (broken("return undefined"), "NameError: name 'undefined' is not defined"),
         (broken("return self.W @ x[0]"), "Twice"),
+        (broken("return (w * x.unsqueeze(-3) + 1 - w).prod(-2) / x.shape[0]"), "compute mixes runs"),
+        (UNDECLARED, "the parameter lin.weight has the shape (1, 2) for 3 runs, so they would share it"),
         (UNIT.replace('"out in"', '"out inn"'), "such as `2*in`. It is made as Twice(2, 1)"),
         (UNIT.replace("def compute", "def __init__(self): pass\n    def compute"), "Twice cannot be used"),
         (UNIT.replace("Twice", "Thrice"), "Did you mean Thrice?"),
@@ -165,6 +180,12 @@ def test_mistakes_in_a_unit_are_one_sentence_before_training(text: str, message:
     assert message in said
     assert "unit.py" in said or "Twice" in said
     assert not Path("runs.db").exists(), "nothing was begun"
+
+
+def test_a_unit_without_finite_numbers_is_told() -> None:
+    Path("unit.py").write_text(broken("return (w * x.unsqueeze(-3) + 1 - w).prod(-2) * float('nan')"))
+    said = works("run", "single-module/mul", "--unit", "unit.py:Twice", "--range", "U[1,2)", "--quick", "--threads", 1)
+    assert "5 runs trained, 0 solved, 5 stopped at weights that are not finite, kept in runs.db." in said
 
 
 @pytest.mark.parametrize(

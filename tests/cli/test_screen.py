@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import math
+import os
 import pydoc
 import signal
 import sys
@@ -152,3 +153,18 @@ def test_a_selection_changes_the_study_in_every_way_it_can() -> None:
     assert not any(run.retire for _, run in plain.runs())
     quick = Selection("single-module/mul", unit=["NMU"], range=["U[1,2)"], quick=True).chosen()
     assert (quick.seeds, {run.method.steps for _, run in quick.runs()}) == (5, {5_000})
+
+
+@pytest.mark.parametrize("own", [None, "-FX"])
+def test_the_pager_obeys_styles_instead_of_showing_their_codes(
+    own: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if own is None:
+        monkeypatch.delenv("LESS", raising=False)
+    else:
+        monkeypatch.setenv("LESS", own)
+    told: list[str | None] = []
+    monkeypatch.setattr(pydoc, "pager", lambda _text: told.append(os.environ.get("LESS")))
+    screen._through_the_pager("\x1b[1mbold\x1b[0m")
+    assert told == ["-R" if own is None else "-FX -R"]
+    assert os.environ.get("LESS") == own

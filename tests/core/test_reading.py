@@ -159,3 +159,10 @@ def test_what_cannot_be_read_says_why() -> None:
     for bad in (float("nan"), float("inf")):
         with pytest.raises(ValueError, match=r"NMU\.W holds NaN or infinity"):
             nalm.read(put(nalm.NMU(2, 1), W=[bad, 1.0]))
+
+
+def test_a_compiled_model_reads_as_the_model() -> None:
+    model = nn.Sequential(nalm.NAU(3, 2, seed=0), nalm.NMU(2, 1, seed=0))
+    compiled = torch.compile(model)  # nothing is compiled before a forward pass
+    assert str(nalm.read(compiled, within=1.0)) == str(nalm.read(model, within=1.0))
+    assert str(nalm.read(nn.Sequential(torch.compile(model[0]), model[1]))) == str(nalm.read(model))

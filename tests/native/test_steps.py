@@ -29,6 +29,13 @@ def test_weights_stay_within_1e_6_of_torch(name, steps):
     np.testing.assert_allclose(metrics["loss"], loss, rtol=1e-3, atol=1e-9)
 
 
+def test_more_weights_are_more_lines_of_code_but_no_more_loops():
+    """LLVM's passes over loops take minutes for a network of 1,500 weights that has a loop for each of them."""
+    few, many = (case(name).compile().ir for name in ("NMU 2", "NMU 10"))
+    assert len(many) > len(few)
+    assert many.count("\nhead") == few.count("\nhead")
+
+
 def eager(c, state, consts, steps):
     """The same steps of all runs of seed 0 in plain torch."""
     stepped = torch.func.vmap(c.step, in_dims=(0, 0, None, None))

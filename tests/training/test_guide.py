@@ -93,6 +93,13 @@ def test_parts_of_a_published_unit_are_trained_as_the_whole_and_those_of_a_conta
     assert selector.count("0 until step 100,000, rising to 5 at step 150,000") == 2
 
 
+@pytest.mark.parametrize("unit", [nalm.NSRChoice, nalm.RecurrentNSR, nalm.NSRCount])
+def test_a_paper_without_a_penalty_has_none_for_its_parts_either(unit: type[nalm.Unit]) -> None:
+    text = str(guided(unit(3, 1)))
+    assert "penalty" not in text
+    assert "W put back into [-1, 1]" in text  # what a part is does not change: the box of an NAU
+
+
 def guided(model: nn.Module) -> nalm.Guide:
     return nalm.guide(model, torch.optim.Adam(model.parameters()))
 

@@ -133,7 +133,9 @@ def divide(unit: nalm.Unit, **weights: list[float]) -> Tensor:
     ids=lambda value: type(value).__name__ if isinstance(value, nalm.Unit) else "",
 )
 def test_exact_dividers_give_infinity(unit: nalm.Unit, weights: dict[str, list[float]]) -> None:
-    assert divide(unit, **weights).tolist() == [float("inf"), float("-inf"), 0.0]
+    quotients = [float("inf"), float("-inf"), 0.0]
+    assert divide(unit, **weights).tolist() == quotients
+    assert [unit.formula(row)[0] for row in ([1.0, 0.0], [-1.0, 0.0], [0.0, 2.0])] == quotients
     assert bool(unit(torch.zeros(1, 2, dtype=torch.float64)).isnan().all())  # 0/0, as for plain floats
 
 

@@ -12,8 +12,10 @@ from nalm.bench.run import Model, single
 from nalm.bench.study import Cell, Study
 from nalm.bench.task import SampledTask, Task
 from nalm.bench.tasks.arithmetic import RANGES
+from nalm.core.unit import Unit
 
-TRIAL_RUNS, TRIAL_SAMPLES = 2, 8  # enough to see whether shapes are right, and different from each other
+TRIAL_RUNS, TRIAL_SAMPLES = 3, 8  # enough to see whether shapes are right, and different from each other
+ALIKE = 1e-3  # relative: a run among others may round otherwise, but not compute something else
 
 
 def study_from_file(reference: str, units: Sequence[str]) -> Study:
@@ -58,19 +60,39 @@ def check_model(model: Model, task: Task) -> None:
     if not isinstance(task, SampledTask):
         return
     for runs in ((), (TRIAL_RUNS,)):
-        _check_shapes(model, task, runs)
+        unit, x = _check_shapes(model, task, runs)
+    _check_runs(model.label, unit, x)
 
 
-def _check_shapes(model: Model, task: SampledTask, runs: tuple[int, ...]) -> None:
+def _check_runs(label: str, unit: Unit, x: torch.Tensor) -> None:
+    """Each run has its own weights, and computes among others what it computes alone."""
+    for name, parameter in unit.named_parameters():
+        if parameter.shape[:1] != (TRIAL_RUNS,):
+            raise ValueError(
+                f"{label}: the parameter {name} has the shape {tuple(parameter.shape)} for {TRIAL_RUNS} runs, so they "
+                f"would share it; declare it in the class body: {name.rpartition('.')[2]} = nalm.Weight(...)."
+            )
+    with torch.no_grad():
+        together = unit.eval().compute(x)
+        for run in range(TRIAL_RUNS):
+            if not torch.allclose(unit[run].eval().compute(x[run]), together[run], ALIKE, ALIKE, equal_nan=True):
+                raise ValueError(
+                    f"{label}: compute mixes runs: one of {TRIAL_RUNS} gives another output than it gives alone. "
+                    "Inputs are (*runs, in, samples); use negative axes only."
+                )
+
+
+def _check_shapes(model: Model, task: SampledTask, runs: tuple[int, ...]) -> tuple[Unit, torch.Tensor]:
+    """The model and the inputs it was tried on."""
     try:
         unit = model.build(runs)
         x = torch.rand(*runs, task.in_features, TRIAL_SAMPLES) + 1
         y = unit.compute(x)
     except Exception as error:
+        made = ", ".join(map(str, (task.in_features, task.out_features, *([runs] if runs else []))))
         raise ValueError(
-            f"{model.label} cannot be used: {type(error).__name__}: {str(error).rstrip('.')}. "
-            f"It is made as {model.label}({task.in_features}, {task.out_features}) and gets inputs "
-            "(*runs, in, samples); use negative axes only."
+            f"{model.label} cannot be used: {type(error).__name__}: {str(error).rstrip('.')}. It is made as "
+            f"{model.label}({made}) and gets inputs (*runs, in, samples); use negative axes only."
         ) from error
     wanted = (*runs, task.out_features, TRIAL_SAMPLES)
     if not isinstance(y, torch.Tensor) or not y.is_floating_point():
@@ -83,3 +105,4 @@ def _check_shapes(model: Model, task: SampledTask, runs: tuple[int, ...]) -> Non
         )
     if not any(parameter.requires_grad for parameter in unit.parameters()) or not y.requires_grad:
         raise ValueError(f"{model.label}: the output depends on no weight, so there is nothing to train")
+    return unit, x

@@ -13,10 +13,9 @@ from nalm.cli.writing import Force, check_file, write_file
 def figure(selection: Selection, output: Figure, force: Force = False) -> None:
     """Draw the field's figure of a study: success, steps to solve and sparsity error per range."""
     check_file(output, force, FIGURES, [selection.store])
-    from nalm.bench.show.figures import points, save, three_panel
+    from nalm.bench.show.figures import save, study_figure
 
     study = selection.chosen()
-    entries = selection.entries(study)
-    drawn = three_panel(points(entries), study.columns, study.rows, title=study.title)
+    drawn = study_figure(study, selection.entries(study))
     write_file(output, partial(save, drawn), force, FIGURES, [selection.store])
     out.say(f"{output} written.")

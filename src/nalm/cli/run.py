@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections import Counter
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
@@ -67,7 +68,7 @@ def run(
             out.say(study.hint)
         options = Options(engine=engine.value, device=device, threads=cores)
         try:
-            count, solved = _train(todo, kept, options, cluster)
+            trained = _train(todo, kept, options, cluster)
         except KeyboardInterrupt:
             left = len(kept.missing([r.id for r in runs]))
             out.say(
@@ -75,8 +76,9 @@ def run(
             )
             raise typer.Exit(130) from None
         place = kept.path  # another one than asked for, if that was lost on the way
-    if count:
-        out.say(f"{count} runs trained, {solved} solved, kept in {place}.")
+    if count := trained["runs"]:
+        lost = f", {trained['lost']} stopped at weights that are not finite" if trained["lost"] else ""
+        out.say(f"{count} run{'s' if count > 1 else ''} trained, {trained['solved']} solved{lost}, kept in {place}.")
     out.say(f"See them: nalm {selection.words('show')}", "cyan")
 
 
@@ -93,8 +95,8 @@ def _check_device(device: str) -> None:
         ) from None
 
 
-def _train(todo: list[Run], kept: Store, options: Options, cluster: str | None) -> tuple[int, int]:
-    """Train what is to do; returns how many runs were trained and how many of them are solved."""
+def _train(todo: list[Run], kept: Store, options: Options, cluster: str | None) -> Counter[str]:
+    """Train what is to do; returns how many runs were trained, how many of them are solved, and how many were lost."""
     from nalm.bench.engine.train import train
 
     with Stop() as stop, Bar(todo, out) as bar:
@@ -106,7 +108,7 @@ def _train(todo: list[Run], kept: Store, options: Options, cluster: str | None) 
         options.progress = moved
         options.say = lambda line: bar.progress.console.print(styled(line, "yellow"))
         kept.say = options.say
-        count = solved = 0
+        trained: Counter[str] = Counter()
         with contextlib.ExitStack() as stack:
             if cluster is None:
                 records = train(todo, kept, options)
@@ -116,7 +118,8 @@ def _train(todo: list[Run], kept: Store, options: Options, cluster: str | None) 
                 records = train_on(stack.enter_context(connected(cluster)), todo, kept, options)
             for record in records:
                 bar.finished(record, alone=cluster is not None)
-                count, solved = count + 1, solved + bool(record["solved"])
+                lost = record.get("nonfinite_step") is not None
+                trained.update(runs=1, solved=bool(record["solved"]), lost=lost)
                 if cluster is not None:
                     stop.check()
-        return count, solved
+        return trained

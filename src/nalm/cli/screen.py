@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import pydoc
 import sys
 from collections.abc import Mapping, Sequence
@@ -51,9 +52,21 @@ class Screen(Console):
                 self.print(part)
         text = capture.get()
         if self.is_terminal and sys.stdin.isatty() and text.count("\n") >= self.height:
-            pydoc.pager(text)
+            _through_the_pager(text)
         else:
             self.file.write(text)
+
+
+def _through_the_pager(text: str) -> None:
+    """Most pagers are `less`, which shows the codes of styles as letters unless it is told to obey them."""
+    own = os.environ.get("LESS")
+    os.environ["LESS"] = f"{own or ''} -R".strip()
+    try:
+        pydoc.pager(text)
+    finally:
+        os.environ.pop("LESS")
+        if own is not None:
+            os.environ["LESS"] = own
 
 
 out = Screen()

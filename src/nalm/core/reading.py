@@ -74,6 +74,8 @@ def layers_of(model: nn.Module) -> list[Unit]:
         return [model]
     if isinstance(model, nn.Sequential) and len(model):
         return [unit for layer in model for unit in layers_of(layer)]
+    if isinstance(compiled := getattr(model, "_orig_mod", None), nn.Module):  # what torch.compile has wrapped
+        return layers_of(compiled)
     raise TypeError(f"{type(model).__name__} is not an arithmetic unit; read its units: read(model.some_unit).")
 
 

@@ -79,6 +79,11 @@ def guarded(x: Scalar, epsilon: float) -> Scalar:
     return abs(x) if symbolic(x) else abs(x) + epsilon
 
 
+def power(size: Scalar, w: Scalar) -> Scalar:
+    """size^w for a size of at least 0; zero to a negative power is infinite, as in torch."""
+    return math.inf if not symbolic(size) and size == 0 and w < 0 else size**w
+
+
 def pi(like: Scalar) -> Scalar:
     """pi, exact beside a symbol."""
     if not symbolic(like):

@@ -40,8 +40,7 @@ def emit_rows(code: Code, loop: Loop, place: LoopPlace, lanes: tuple[str, str]) 
             for value, slot in sums.items():
                 args = [_masked(code, _row(code, a, own, place, s), mask) for a in value.args]
                 _accumulate(code, value, slot, args)
-    for value, slot in sums.items():
-        _give(code, value, code.horizontal(w.load(slot)), lanes)
+    _give(code, {value: code.horizontal(w.load(slot)) for value, slot in sums.items()}, lanes)
 
 
 def _blocks(code: Code, loop: Loop) -> int:
@@ -85,11 +84,13 @@ def _masked(code: Code, name: str, mask: str | None) -> str:
     return name if mask is None else code.w.op(f"select {BITS} {mask}, {FLOATS} {name}, {FLOATS} {splat(0.0)}")
 
 
-def _give(code: Code, value: Value, total: str, lanes: tuple[str, str]) -> None:
-    """Gives a sum over samples to the lanes it belongs to."""
-    start = code.w.at("%scratch", code.layout.lanes[value])
+def _give(code: Code, totals: Names, lanes: tuple[str, str]) -> None:
+    """Gives sums over samples to the lanes they belong to, in one loop: thousands would cost the compiler minutes."""
+    if not totals:
+        return
     with code.w.loop(*lanes) as lane:
-        code.deposit(code.w.at(start, lane), total)
+        for value, total in totals.items():
+            code.deposit(code.w.at(code.w.at("%scratch", code.layout.lanes[value]), lane), total)
 
 
 def _accumulate(code: Code, value: Value, slot: str, args: list[str]) -> None:

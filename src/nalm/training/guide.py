@@ -129,7 +129,7 @@ def _published(model: nn.Module) -> dict[Unit, Recipe]:
     found: dict[Unit, Recipe] = {}
     for unit in (m for m in model.modules() if isinstance(m, Unit)):  # outer ones come first
         found.setdefault(unit, unit.recipe)
-        if unit.recipe is not Unit.recipe:  # not a container, which says nothing about training
+        if unit.paper or unit.recipe is not Unit.recipe:  # not a container, which says nothing about training
             found |= dict.fromkeys(unit.units(), found[unit])
     return found
 

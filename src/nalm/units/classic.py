@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from nalm.core.form import Product
-from nalm.core.scalar import Scalar, cos, dot, negative, pi, product, symbolic, whole
+from nalm.core.scalar import Scalar, cos, dot, negative, pi, power, product, symbolic, whole
 from nalm.core.start import constant, glorot_bound, uniform_within
 from nalm.core.unit import Unit
 from nalm.core.weight import Weight, free
@@ -44,7 +44,7 @@ class ProductUnit(Unit):
     def _output(self, x: Sequence[Scalar], row: Sequence[Scalar]) -> Scalar:
         if any(symbolic(a) for a in x) and all(whole(w) for w in row):
             return product(a**w for a, w in zip(x, row, strict=True))
-        size = product(abs(a) ** w for a, w in zip(x, row, strict=True))
+        size = product(power(abs(a), w) for a, w in zip(x, row, strict=True))
         return size * cos(dot(row, [pi(a) * negative(a) for a in x]))
 
 

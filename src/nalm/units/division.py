@@ -11,7 +11,7 @@ from torch import Tensor
 from nalm.core.form import PairedProduct, Product
 from nalm.core.option import number_above, switch
 from nalm.core.recipe import Adam, Clip, Ramp, Recipe
-from nalm.core.scalar import Scalar, cos, dot, negative, pi, product, symbolic, whole
+from nalm.core.scalar import Scalar, cos, dot, negative, pi, power, product, symbolic, whole
 from nalm.core.start import constant, uniform, uniform_within
 from nalm.core.unit import Unit
 from nalm.core.weight import Weight, to_grid
@@ -61,7 +61,7 @@ class NRU(Unit):
 def _reciprocal_factor(a: Scalar, w: Scalar) -> Scalar:
     if symbolic(a) and whole(w):
         return a**w
-    return (1 - 2 * negative(a)) * abs(a) ** w * abs(w) + 1 - abs(w)
+    return (1 - 2 * negative(a)) * power(abs(a), w) * abs(w) + 1 - abs(w)
 
 
 class SeparateSignNRU(Unit):
@@ -98,7 +98,7 @@ class SeparateSignNRU(Unit):
 def _separate_factor(a: Scalar, w: Scalar) -> Scalar:
     if symbolic(a) and whole(w):
         return a**w
-    return (abs(a) ** w * abs(w) + 1 - abs(w)) * (1 - 2 * negative(a) * abs(round(w)))
+    return (power(abs(a), w) * abs(w) + 1 - abs(w)) * (1 - 2 * negative(a) * abs(round(w)))
 
 
 def gates_to_grid(weight: Weight, raw: Sequence[Tensor]) -> Tensor:

@@ -148,6 +148,15 @@ def test_a_browser_draws_it_without_a_network(records: list[dict[str, Any]], tmp
     assert not visit.complaints
 
 
+def test_the_overview_of_a_small_store_leaves_no_unit_out(records: list[dict[str, Any]], tmp_path: Path) -> None:
+    """Studies share runs, so that a store of one study is often a report of several."""
+    own, also = study(), replace(study(), name="mine/again")
+    others = full_study()[0].only(["NMU"])
+    made_up = [{"id": name, "solved": True, "seed": i, "solved_at": 1} for i, name in enumerate(others.ids())]
+    with Visit(report_page([own, also, others], [*records, *made_up], "runs.db"), tmp_path) as page:
+        assert page.locator("#overview thead th").all_inner_texts() == ["study", "NAU", "NMU"]
+
+
 OVERLAPPING_LABELS = """() => {
   const texts = [...document.querySelectorAll("#figure text")];
   const boxes = texts.map((node) => ({ name: node.textContent, box: node.getBoundingClientRect() }));

@@ -72,3 +72,4 @@ def test_what_every_number_stands_on() -> None:
     steps = f"{first.method.steps:,} steps"
     assert tables.basis(study, entries) == f"25 seeds per cell, {steps}"
     assert tables.basis(study, [entries[0], replace(entries[1], runs=7)]) == f"7 to 25 seeds per cell, {steps}"
+    assert tables.basis(study, [replace(entries[0], runs=1)]) == f"1 seed per cell, {steps}"

@@ -8,7 +8,7 @@ import pytest
 
 from nalm.bench.results.files import read_table
 from nalm.bench.results.summary import summarise
-from nalm.bench.show.figures import points, save, three_panel
+from nalm.bench.show.figures import save, study_figure
 from nalm.bench.studies import find_study
 
 matplotlib = pytest.importorskip("matplotlib")
@@ -22,6 +22,6 @@ def test_a_committed_figure_is_drawn_again_with_the_same_bytes(tmp_path: Path) -
         pytest.skip(f"the committed figures were drawn with matplotlib {DRAWN_WITH}")
     study = find_study("single-module/div")
     entries = summarise(study, read_table(ROOT / "results" / "single-module.csv.gz"))
-    save(three_panel(points(entries), study.columns, study.rows, title=study.title), tmp_path / "again.svg")
+    save(study_figure(study, entries), tmp_path / "again.svg")
     committed = ROOT / "docs" / "results" / "figures" / "single-module-div.svg"
     assert (tmp_path / "again.svg").read_bytes() == committed.read_bytes(), "run `make results`"

@@ -17,9 +17,10 @@ import torch
 import nalm
 from nalm.bench.landscape import LANDSCAPES
 from nalm.bench.results.stats import Interval, gamma_mean, wilson
+from nalm.bench.results.summary import CellSummary
 from nalm.bench.show import figures
 from nalm.bench.show.drawings import draw_landscapes, draw_path, draw_starts, draw_surfaces
-from nalm.bench.show.figures import Point, colour_and_marker, save, three_panel
+from nalm.bench.show.figures import Point, colour_and_marker, save, study_figure, three_panel
 from nalm.bench.starts import Starts
 from nalm.bench.studies import studies
 
@@ -57,7 +58,14 @@ def test_documentation_examples_hold() -> None:
 
 
 def test_a_figure_says_what_its_lines_are() -> None:
-    assert "95 %" in three_panel(points()).axes[-1].get_xlabel()
+    assert three_panel(points()).axes[-1].get_xlabel() == "Training range (lines: 95 % intervals)"
+
+
+def test_a_figure_says_how_many_seeds_and_steps_it_stands_on() -> None:
+    study = studies()["single-module/mul"].only(["NMU"])
+    entries = [CellSummary("NMU", column, 7, wilson(6, 7), None, None, None) for column in study.columns]
+    label = study_figure(study, entries).axes[-1].get_xlabel()
+    assert label == "Training range (7 seeds per cell, 50,000 steps; lines: 95 % intervals)"
 
 
 def test_every_number_is_drawn_where_it_belongs() -> None:
@@ -240,3 +248,15 @@ def test_without_matplotlib_the_error_says_what_to_install(monkeypatch: pytest.M
     monkeypatch.setattr(builtins, "__import__", without_matplotlib)
     with pytest.raises(ImportError, match=r"pip install 'nalm\[figures\]'"):
         three_panel(points())
+
+
+@pytest.mark.parametrize(("error", "ticks"), [(Interval(0.0, 0.0, 0.0), [0.0]), (None, [])])
+def test_an_error_of_zero_everywhere_has_no_axis_below_zero(error: Interval | None, ticks: list[float]) -> None:
+    sparsity = three_panel([Point("NMU", "U[1,2)", wilson(5, 5), sparsity=error)]).axes[2]
+    assert list(sparsity.get_yticks()) == ticks
+
+
+def test_few_weights_are_told_apart_by_their_places() -> None:
+    few, many = draw_path(np.arange(3.0), {"W": np.zeros((3, 1, 2)), "V": np.zeros((3, 10, 10))}).axes
+    assert [text.get_text() for text in few.get_legend().get_texts()] == ["[0, 0]", "[0, 1]"]
+    assert many.get_legend() is None

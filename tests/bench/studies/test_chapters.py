@@ -11,7 +11,7 @@ import torch
 
 from nalm.bench.engine.train import Options, train
 from nalm.bench.results.summary import summarise
-from nalm.bench.show.figures import points, save, three_panel
+from nalm.bench.show.figures import save, study_figure
 from nalm.bench.show.tables import markdown_tables
 from nalm.bench.studies import find_study, studies
 from nalm.bench.study import Study
@@ -45,7 +45,7 @@ def test_every_row_trains_and_is_shown(name: str, tmp_path: Path) -> None:
     assert all(row in text for row in study.rows)
     assert study.reproduces in text
     path = tmp_path / "figure.svg"
-    save(three_panel(points(entries), study.columns, study.rows, title=study.title), path)
+    save(study_figure(study, entries), path)
     assert path.stat().st_size > 1000
 
 
@@ -78,7 +78,7 @@ def test_published_numbers_stand_in_cells_that_exist(name: str) -> None:
 def test_the_command_line_runs_shows_and_draws(name: str, unit: str, column: str, tmp_path: Path) -> None:
     store, picture = tmp_path / "runs.db", tmp_path / "figure.svg"
     chosen = ("--unit", unit, "--range", column, "--quick", "--seeds", 1, "--store", store)
-    assert "1 runs trained" in works("run", name, *chosen, "--threads", 1)
+    assert "1 run trained" in works("run", name, *chosen, "--threads", 1)
     shown = works("show", name, *chosen, "--markdown")
     assert unit in shown
     assert column in shown

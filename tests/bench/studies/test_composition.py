@@ -13,7 +13,7 @@ from nalm.bench.engine.train import train
 from nalm.bench.method import Descent, Discover, Search
 from nalm.bench.run import Run, single
 from nalm.bench.studies import find_study
-from nalm.bench.studies.composition import ARCHITECTURES, OURS, RECIPE, TWO_STEP, Architecture
+from nalm.bench.studies.composition import ARCHITECTURES, OURS, RECIPE, STUDIES, TWO_STEP, Architecture
 from nalm.bench.task import SampledTask
 from nalm.bench.tasks.arithmetic import RANGES
 from nalm.bench.tasks.composition import EXPRESSIONS, LONGER, Composition
@@ -121,6 +121,12 @@ def test_the_solver_finds_all_sixteen(name: str, inputs: int) -> None:
     runs = [Run(single("FormulaLayer", inputs, label="solver"), task, Discover(), seed=0) for task in tasks]
     missed = [(r["operation"], r["formula"]) for r in trained(runs) if not r["solved"]]
     assert not missed
+
+
+def test_tables_say_why_the_solver_has_no_steps() -> None:
+    ours = [s for s in STUDIES if "solver" in s.rows]
+    assert len(ours) == len(RANGES) + 2
+    assert all(any(note.startswith("solver: no training") for note in s.notes) for s in ours)
 
 
 def test_our_layer_learns_an_expression_of_each_family() -> None:

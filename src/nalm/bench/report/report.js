@@ -20,6 +20,7 @@ const short = (value) => (value === null || value === undefined ? "-" : Math.abs
 // From white to green: the share is also printed, so colour is never the only sign.
 const shade = (share) => `color-mix(in srgb, var(--accent) ${Math.round(share * 45)}%, var(--card))`;
 
+const MOST_UNITS = 20; // columns of the overview that a wide window holds
 const largest = data.studies.reduce((a, b) => (b.cells.length > a.cells.length ? b : a));
 const state = { sort: null, falling: true, filter: "", study: largest.name };
 const current = () => data.studies.find((study) => study.name === state.study);
@@ -28,10 +29,11 @@ function overview() {
   const present = (study) => study.rows.filter((row) => study.cells.some((cell) => cell.row === row));
   const counts = new Map();
   for (const row of data.studies.flatMap(present)) counts.set(row, (counts.get(row) || 0) + 1);
-  // Rows of one study only (the steps of an ablation) are seen in that study.
-  const units = [...counts.keys()].filter((row) => counts.get(row) > 1 || data.studies.length === 1);
-  const value = (study, unit) => (study.totals[unit] ? study.totals[unit][0] : null);
   const wanted = state.filter.toLowerCase().split(",").map((word) => word.trim()).filter(Boolean);
+  // Where there are many, rows of one study only (the steps of an ablation) are seen in that study, or if asked for.
+  const many = counts.size > MOST_UNITS && data.studies.length > 1 && !wanted.length;
+  const units = [...counts.keys()].filter((row) => !many || counts.get(row) > 1);
+  const value = (study, unit) => (study.totals[unit] ? study.totals[unit][0] : null);
   const shown = units.filter((unit) => !wanted.length || wanted.some((word) => unit.toLowerCase().includes(word)));
   let studies = [...data.studies];
   if (state.sort !== null) {

@@ -101,17 +101,23 @@ def draw_starts(starts: Mapping[str, Starts]) -> Figure:
         return figure
 
 
+MOST_NAMED = 6  # elements whose names fit beside a panel
+
+
 def draw_path(steps: Floats, values: Mapping[str, Floats], title: str = "") -> Figure:
-    """Every element of every weight over the steps, one panel per weight; grid values are where lines end flat."""
+    """Every element of every weight over the steps, one panel per weight; grid values are where lines end flat. Where
+    there are few, a legend says which is which."""
     with style():
         from matplotlib.figure import Figure
 
         figure = Figure(figsize=(WIDTH, 1.1 + 1.3 * len(values)), layout="constrained")
         panels = list(figure.subplots(len(values), 1, sharex=True, squeeze=False).flat)
         for axes, (name, series) in zip(panels, values.items(), strict=True):
-            flat = series.reshape(len(steps), -1)
-            for line, colour in zip(flat.T, _colours(flat.shape[1]), strict=True):
-                axes.plot(steps, line, color=colour)
+            flat, places = series.reshape(len(steps), -1), list(np.ndindex(series.shape[1:]))
+            for line, colour, place in zip(flat.T, _colours(len(places)), places, strict=True):
+                axes.plot(steps, line, color=colour, label=f"[{', '.join(map(str, place))}]")
+            if 1 < len(places) <= MOST_NAMED:
+                axes.legend(loc="center left", bbox_to_anchor=(1, 0.5), frameon=False, fontsize=6.5)
             axes.set_ylabel(name)
             axes.grid(axis="y", color=PALE, lw=0.5)
         panels[-1].set_xlabel("Training step")

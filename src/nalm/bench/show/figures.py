@@ -19,6 +19,8 @@ from numpy.typing import ArrayLike
 
 from nalm.bench.results.stats import Interval
 from nalm.bench.results.summary import CellSummary
+from nalm.bench.show.tables import basis
+from nalm.bench.study import Study
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -84,6 +86,11 @@ def points(entries: Iterable[CellSummary]) -> list[Point]:
     ]
 
 
+def study_figure(study: Study, entries: Sequence[CellSummary]) -> Figure:
+    """The field's figure of a study's entries."""
+    return three_panel(points(entries), study.columns, study.rows, study.title, basis(study, entries))
+
+
 def colour_and_marker(number: int) -> tuple[str, Marker]:
     """The look of the `number`-th thing in a figure. The first 23 share neither colour nor marker."""
     return COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]
@@ -96,12 +103,17 @@ class _Look(NamedTuple):
 
 
 def three_panel(
-    points: Iterable[Point], ranges: Sequence[str] | None = None, units: Sequence[str] | None = None, title: str = ""
+    points: Iterable[Point],
+    ranges: Sequence[str] | None = None,
+    units: Sequence[str] | None = None,
+    title: str = "",
+    basis: str = "",
 ) -> Figure:
     """The field's figure: success, steps to solve and sparsity error per range, with intervals, one look per unit.
 
     `ranges` orders the horizontal axis and `units` the looks; by default both follow the points. Give every figure of a
     paper the same `units` and each keeps its colour. Published success rates are hollow rings around our markers.
+    `basis` says what every number stands on, and is written below.
 
     >>> point = Point("NMU", "U[1,2)", success=Interval(1.0, 0.87, 1.0), solved_at=Interval(2800, 2600, 3000))
     >>> len(three_panel([point]).axes)
@@ -128,7 +140,7 @@ def three_panel(
         _success_axis(success)
         _magnitude_axis(solved_at, [x for point in table for x in point.solved_at or ()], "Solved at step", steps=True)
         _magnitude_axis(sparsity, [x for point in table for x in point.sparsity or ()], "Sparsity error")
-        _range_axis([success, solved_at, sparsity], columns)
+        _range_axis([success, solved_at, sparsity], columns, basis)
         entries = {unit: {"color": look.colour, "marker": look.marker, "ms": 4.5} for unit, look in looks.items()}
         if any(point.published is not None for point in table):
             entries["published"] = {"ls": "", "marker": "o", "mec": GREY, **_HOLLOW}
@@ -195,7 +207,9 @@ def _magnitude_axis(axes: Axes, values: ArrayLike, label: str, steps: bool = Fal
     axes.grid(axis="y", color=PALE, lw=0.5)
     finite = np.asarray(values, dtype=np.float64)[np.isfinite(values)]
     positive = finite[finite > 0]
-    if not positive.size:
+    if not positive.size:  # nothing to choose a scale by: zeros at the bottom, and no number that none of them has
+        axes.set_ylim(-0.1, 1)
+        axes.set_yticks([0] if finite.size else [])
         return
     low, high = positive.min() / 1.3, positive.max() * 1.3
     widen = math.sqrt(max(1.0, 10 * low / high))  # at least a decade, so that there is a number to read
@@ -215,7 +229,7 @@ def _magnitude_axis(axes: Axes, values: ArrayLike, label: str, steps: bool = Fal
             axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 500 * low else (1,), numticks=12))
 
 
-def _range_axis(panels: Sequence[Axes], columns: Sequence[str]) -> None:
+def _range_axis(panels: Sequence[Axes], columns: Sequence[str], basis: str) -> None:
     for axes in panels:
         for place in range(1, len(columns), 2):
             axes.axvspan(place - 0.5, place + 0.5, color="#f4f4f4", lw=0, zorder=0)
@@ -224,7 +238,7 @@ def _range_axis(panels: Sequence[Axes], columns: Sequence[str]) -> None:
     labels = [re.sub(r"-(?=[\d.])", "\N{MINUS SIGN}", column) for column in columns]
     panels[-1].set_xticks(range(len(columns)), labels, rotation=25 * crowded, ha="right" if crowded else "center")
     panels[-1].set_xlim(-0.5, len(columns) - 0.5)
-    panels[-1].set_xlabel("Training range (lines: 95 % intervals)")
+    panels[-1].set_xlabel(f"Training range ({f'{basis}; ' if basis else ''}lines: 95 % intervals)")
 
 
 def _legend(figure: Figure, entries: Mapping[str, Mapping[str, Any]], title: str) -> None:

@@ -109,11 +109,11 @@ def _grid(
 
 def basis(study: Study, entries: Sequence[CellSummary]) -> str:
     """What every number stands on: seeds and steps."""
-    runs = sorted({e.runs for e in entries})
-    seeds = f"{runs[0]}" if len(runs) == 1 else f"{runs[0]} to {runs[-1]}"
+    fewest, most = min(e.runs for e in entries), max(e.runs for e in entries)
+    seeds = f"{fewest} to {most} seeds" if fewest < most else f"{most} seed{'s' if most > 1 else ''}"
     shown = {(e.row, e.column) for e in entries}
     steps = sorted({cell.method.steps for cell in study.cells if (cell.row, cell.column) in shown})
-    return f"{seeds} seeds per cell, {' or '.join(f'{s:,}' for s in steps)} steps"
+    return f"{seeds} per cell, {' or '.join(f'{s:,}' for s in steps)} steps"
 
 
 def footnotes(study: Study, entries: Sequence[CellSummary]) -> list[str]:
@@ -122,6 +122,13 @@ def footnotes(study: Study, entries: Sequence[CellSummary]) -> list[str]:
     sources = dict.fromkeys(e.published.source for e in entries if e.published and e.published.source)
     if sources:
         lines.append(f"Published: {'; '.join(sources)}. {MARK} marks intervals that do not overlap.")
+    shown = {e.row for e in entries if e.sparsity is not None}
+    apart = dict.fromkeys(cell.row for cell in study.cells if cell.row in shown and cell.model.has_another_grid)
+    if apart:
+        lines.append(
+            f"Sparsity error of {', '.join(apart)}: the distance to the unit's own grid; the field's measure is that "
+            "to -1, 0 and 1 for every weight."
+        )
     return [*lines, *study.notes]
 
 
