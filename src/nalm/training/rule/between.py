@@ -31,6 +31,8 @@ from nalm.training.rule.state import State
 
 CONFIRMED = 2  # looks in a row that speak for a grid point before it is approached: one batch may do so by chance
 
+WAKING = 5  # steps: whether a row has fallen asleep is asked in every fifth, as asking costs a tenth of a small network's
+
 MIXED = "learned layers above mix its outputs"  # so it is left to the base optimiser
 
 
@@ -51,7 +53,8 @@ class Between:
         self.evidence = Evidence(ruled, place, self.rows, self.free, self.line, settings)
         self.progress, self.trial = ProgressState.of(self.rows.before), TrialState.of(self.rows.before)
         if place.learned_below:
-            self.looks, self.glide = Looks(settings.sparse, settings.rest, settings.apart), settings.gently
+            looks = Looks(settings.sparse, settings.rest, settings.apart, next=settings.apart)
+            self.looks, self.glide = looks, settings.gently
         else:
             self.looks, self.glide = Looks(settings.spacing, settings.rest, tires=settings.tires), settings.glide
         self._learned = 0  # the step in which it did so last
@@ -106,6 +109,8 @@ class Between:
             rows.keep(ok, share=self._best_share(feedback))
         now, urgent = self._time(batch.step, batch.travelled), bool((rows.streak > 0).any())
         self.looks.looked(now, bool(changed.any()), urgent)
+        if self.place.learned_below and self._left > 0:  # then the loss, which costs nothing, is watched instead
+            self.looks.next = now + self.settings.rest
         if self.line.line is not None:
             self._solve_line(feedback, looked, bool(batch.plain.curvature.squared.all()))
 
@@ -220,6 +225,9 @@ class Between:
     def write(self, ok: Tensor, pace: float, losses: Sequence[Tensor]) -> None:
         """Rows that are the rule's, on their way also between two looks; others are the base optimiser's."""
         rows, pace = self.rows, self._followed(pace)
+        if self._may_sleep and not self.settled and self._on_the_way % WAKING == 0:
+            self._keep_awake()
+        self._on_the_way += 1
         self._watch(losses)
         far = pace * self.glide
         if self._writes and self._left > far and bool(ok.all()):
@@ -231,16 +239,11 @@ class Between:
             rows.move(ok, pace, self.glide, self.ruled.box, self.settings)
             self.ruled.write(rows.held, rows.owned)
             self._writes = not bool(rows.arrived.all())
-        if self._may_sleep and not self.settled:
-            self._keep_awake()
         self.line.write()
 
     def _watch(self, losses: Sequence[Tensor]) -> None:
         """Look soon if the loss does not fall on the way to the grid, above layers that should make it fall."""
-        if not (self.place.learned_below and self._writes):
-            return
-        self._on_the_way += 1
-        if self._on_the_way % RECENT == 0:
+        if self.place.learned_below and self._writes and self._on_the_way % RECENT == 0:
             self.trial.learn(losses)
             if bool(((self.trial.above >= 0) & self.rows.gliding.any(-1)).any()):
                 self.looks.soon()
