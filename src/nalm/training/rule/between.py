@@ -152,7 +152,8 @@ class Between:
         # Beside a grid point that uses every input the numbers differ from it in gains (of a sum) or powers (of a
         # product). Layers below can make up for those, so there it is the loss on the way that tells. A negative power
         # is hardly learned, so of a product's exponents the free ones must not point the other way.
-        opposed = e.goal * aim(self.free.numbers.clamp(*self.ruled.box), self.ruled.grid) < 0
+        free = self.free.numbers.clamp(*self.ruled.box)
+        opposed = e.goal * aim(free, self.ruled.grid) < 0
         tried = (e.goal != 0).all(-1) & self.place.learned_below & (~opposed.any(-1) | self.ruled.form.linear)
         too_much = torch.where(tried, s.worth_trying, s.doubts)
         # what is learned below moves on, while the unit would be moved from one look to the next
@@ -171,7 +172,13 @@ class Between:
         outdone = self.place.learned_below & (e.left.goal > s.outdone * e.left.least)
         at_rest = self._at_rest.unsqueeze(-1)
         worth_it = tried & (at_rest | (e.left.goal < s.decisive * e.left.least))
-        sets_out = able & ~e.lossy & ~e.lost & (at_rest | ~outdone)
+        falls = (self.progress.idle < RECENT).unsqueeze(-1)
+        # of what is left, the input that is dropped may learn to explain all
+        hasty, hasty_free = (
+            (numbers == 0).any(-1) & (left > s.nearly) & falls & self.place.learned_below
+            for numbers, left in ((e.goal, e.left.goal), (free, e.left.free))
+        )
+        sets_out = able & ~e.lossy & ~e.lost & ~hasty & (at_rest | ~outdone)
         # a row on its way is turned back by no less than one that has arrived: a single batch may err
         may_give_up = torch.where(rows.gliding | worth_it, too_much, s.explains)
         near = e.known & (e.given_up < may_give_up) & (rows.gliding | sets_out) & ~e.far & ~e.turned
@@ -183,6 +190,7 @@ class Between:
         follow = (
             (e.clear if self.place.learned_below else e.known)
             & better
+            & ~hasty_free
             & ~near
             & ~arrived
             & (not self.ruled.form.linear)
@@ -197,7 +205,7 @@ class Between:
             held=torch.where(e.turned.unsqueeze(-1), 0 - e.goal, e.held),  # and no zero becomes -0
             owned=gliding | follow | arrived | e.turned,
             arrived=arrived | e.turned,
-            goal=torch.where(near.unsqueeze(-1), e.goal, self.free.numbers.clamp(*self.ruled.box)),
+            goal=torch.where(near.unsqueeze(-1), e.goal, free),
             gliding=gliding,
             streak=streak,
             asked=asked,

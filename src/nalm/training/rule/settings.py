@@ -106,6 +106,7 @@ class Settings:
     doubts: float = 0.1
     worth_trying: float = 0.25
     outdone: float = 10.0
+    nearly: float = 0.05
     astray: float = 4.0
     better: float = 0.9
     glide: float = 0.01
