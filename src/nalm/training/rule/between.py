@@ -53,8 +53,7 @@ class Between:
         self.evidence = Evidence(ruled, place, self.rows, self.free, self.line, settings)
         self.progress, self.trial = ProgressState.of(self.rows.before), TrialState.of(self.rows.before)
         if place.learned_below:
-            looks = Looks(settings.sparse, settings.rest, settings.apart, next=settings.apart)
-            self.looks, self.glide = looks, settings.gently
+            self.looks, self.glide = Looks(settings.sparse, settings.rest, settings.apart), settings.gently
         else:
             self.looks, self.glide = Looks(settings.spacing, settings.rest, tires=settings.tires), settings.glide
         self._learned = 0  # the step in which it did so last
