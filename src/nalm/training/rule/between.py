@@ -171,7 +171,7 @@ class Between:
         outdone = self.place.learned_below & (e.left.goal > s.outdone * e.left.least)
         at_rest = self._at_rest.unsqueeze(-1)
         worth_it = tried & (at_rest | (e.left.goal < s.decisive * e.left.least))
-        falls = (self.progress.idle < RECENT).unsqueeze(-1)
+        falls = (self.progress.idle == 0).unsqueeze(-1)
         # of what is left, the input that is dropped may learn to explain all
         hasty, hasty_free = (
             (numbers == 0).any(-1) & (left > s.nearly) & falls & self.place.learned_below
