@@ -31,7 +31,7 @@ from nalm.training.rule.state import State
 
 CONFIRMED = 2  # looks in a row that speak for a grid point before it is approached: one batch may do so by chance
 
-WAKING = 5  # steps: whether a row has fallen asleep is asked in every fifth, as asking costs a tenth of a small network's
+WAKING = 5  # steps: every fifth, rows are kept awake; to ask whether one sleeps costs a tenth of a small network's step
 
 MIXED = "learned layers above mix its outputs"  # so it is left to the base optimiser
 
@@ -171,13 +171,7 @@ class Between:
         outdone = self.place.learned_below & (e.left.goal > s.outdone * e.left.least)
         at_rest = self._at_rest.unsqueeze(-1)
         worth_it = tried & (at_rest | (e.left.goal < s.decisive * e.left.least))
-        falls = (self.progress.idle == 0).unsqueeze(-1)
-        # of what is left, the input that is dropped may learn to explain all
-        hasty, hasty_free = (
-            (numbers == 0).any(-1) & (left > s.nearly) & falls & self.place.learned_below
-            for numbers, left in ((e.goal, e.left.goal), (free, e.left.free))
-        )
-        sets_out = able & ~e.lossy & ~e.lost & ~hasty & (at_rest | ~outdone)
+        sets_out = able & ~e.lossy & ~e.lost & ~self._hasty(e.goal, e.left.goal) & (at_rest | ~outdone)
         # a row on its way is turned back by no less than one that has arrived: a single batch may err
         may_give_up = torch.where(rows.gliding | worth_it, too_much, s.explains)
         near = e.known & (e.given_up < may_give_up) & (rows.gliding | sets_out) & ~e.far & ~e.turned
@@ -189,7 +183,7 @@ class Between:
         follow = (
             (e.clear if self.place.learned_below else e.known)
             & better
-            & ~hasty_free
+            & ~self._hasty(free, e.left.free)
             & ~near
             & ~arrived
             & (not self.ruled.form.linear)
@@ -211,6 +205,12 @@ class Between:
             unexplained=e.left.held,
         )
         return changed
+
+    def _hasty(self, numbers: Tensor, left: Tensor) -> Tensor:
+        """Rows `(*runs, out)` that would drop an input of learned layers too soon: as long as the loss falls from look
+        to look, these may still learn to explain by it what the numbers leave."""
+        falls = (self.progress.idle == 0).unsqueeze(-1)
+        return falls & self.place.learned_below & (numbers == 0).any(-1) & (left > self.settings.nearly)
 
     def _spoilt(self, ok: Tensor) -> Tensor:
         """Runs `(*runs,)` whose loss stays above what it was before the grid; their grid points are not tried again."""
