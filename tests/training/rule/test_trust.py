@@ -620,7 +620,7 @@ def test_numbers_that_stay_need_no_gradient_where_nothing_is_learned_from_it() -
     made = looks[0].made
     go_on(optimiser, draw, range(450, 700))
     assert weight.requires_grad
-    assert len(computed) == looks[0].made - made <= 2
+    assert len(computed) == 2 * (looks[0].made - made) <= 4  # a look is at two batches of 64
 
     def broken() -> tuple[Tensor, Tensor]:
         raise RuntimeError("in the user's function")
