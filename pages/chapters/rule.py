@@ -142,7 +142,7 @@ def real() -> str:
         ratios = [_floored(r["rule"]) / _floored(r["adam_time"]) for r in own]
         slower = median(r["rule"]["seconds"] / r["adam"]["seconds"] for r in own)
         ratio = f"{geometric_mean(ratios):.2g} / {max(ratios):.2g}"
-        lines.append([case, _seeds(own), f"{own[0]['rate']:g}", *cells, ratio, f"{slower:.1f}"])
+        lines.append([case, _seeds(own), f"{own[0]['rate']:g}", *cells, ratio, f"{slower:.2f}"])
     head = ["network", "seeds", "rate", "rule: exact, error", "Adam, equal steps", "Adam, equal time"]
     return table([*head, "ratio of errors, mean / worst", "cost of a step"], lines)
 

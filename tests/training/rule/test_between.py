@@ -359,7 +359,12 @@ def test_no_input_of_learned_layers_is_dropped_while_the_loss_falls_and_it_could
 
 @pytest.mark.parametrize(
     ("free", "left", "idle", "followed"),
-    [([0.6, -3], 0.049, 0, True), ([0.6, -3], 0.051, 0, False), ([0.6, -3], 0.051, 1, True), ([0.6, 3], 0.051, 0, True)],
+    [
+        ([0.6, -3], 0.049, 0, True),
+        ([0.6, -3], 0.051, 0, False),
+        ([0.6, -3], 0.051, 1, True),
+        ([0.6, 3], 0.051, 0, True),
+    ],
 )
 def test_free_numbers_that_drop_an_input_are_not_followed_while_the_loss_falls(
     free: list[float], left: float, idle: int, followed: bool
