@@ -346,14 +346,50 @@ def test_a_network_that_does_ten_times_better_without_a_grid_point_is_left_alone
     assert sets_out(left_by_all_others=0.001, left_by_goal=left_by_goal, idle=idle, below=below) == begun
 
 
-def sets_out(left_by_all_others: float, left_by_goal: float, idle: int, below: bool = True, lost: bool = False) -> bool:
-    """Whether a sum sets out for 1 and 1 after two looks that say the same."""
+@pytest.mark.parametrize(
+    ("left", "idle", "below", "begun"),
+    [(0.049, 0, True, True), (0.051, 0, True, False), (0.051, 1, True, True), (0.051, 0, False, True)],
+)
+def test_no_input_of_learned_layers_is_dropped_while_the_loss_falls_and_it_could_explain_what_is_left(
+    left: float, idle: int, below: bool, begun: bool
+) -> None:
+    """Of two units on one encoder, the product once dropped an input before the encoder had learned both."""
+    assert sets_out(left, left, idle, below, second=0) == begun
+
+
+@pytest.mark.parametrize(
+    ("free", "left", "idle", "followed"),
+    [
+        ([0.6, -3], 0.049, 0, True),
+        ([0.6, -3], 0.051, 0, False),
+        ([0.6, -3], 0.051, 1, True),
+        ([0.6, 3], 0.051, 0, True),
+    ],
+)
+def test_free_numbers_that_drop_an_input_are_not_followed_while_the_loss_falls(
+    free: list[float], left: float, idle: int, followed: bool
+) -> None:
+    (one,) = ruled(nalm.NMU(2, 1, seed=0))
+    mode = Between(one, Place(Position.BETWEEN, True, True, straight=False, line=None), Settings())
+    mode.free.numbers, mode.progress.idle = torch.tensor([free]).double(), torch.tensor(idle)
+    shares = Shares(*(torch.tensor([share]) for share in (0.2, left, 0.9, 0.9)))
+    no, yes = torch.tensor([False]), torch.tensor([True])
+    goal = torch.ones(1, 2).double()
+    said = LookedAt(one.read(), goal, shares, shares.given_up(shares.goal), no, yes, yes, no, no, no, no)
+    mode._decide(said, torch.tensor(True), able=True)
+    assert mode.rows.owned.tolist() == [followed]
+
+
+def sets_out(
+    left_by_all_others: float, left_by_goal: float, idle: int, below: bool = True, lost: bool = False, second: float = 1
+) -> bool:
+    """Whether a sum sets out for 1 and a second number, 1 or 0, after two looks that say the same."""
     (one,) = ruled(nalm.NAU(2, 1, seed=0))
     mode = Between(one, Place(Position.BETWEEN, below, True, straight=False, line=None), Settings())
     mode.progress.idle = torch.tensor(idle)
     rest, goal, no, yes = left_by_all_others, left_by_goal, torch.tensor([False]), torch.tensor([True])
     left = Shares(*(torch.tensor([share]) for share in (rest, rest, goal, goal)))
-    numbers = torch.tensor([[1.0, 1.0]], dtype=torch.float64)
+    numbers = torch.tensor([[1.0, second]], dtype=torch.float64)
     wrong = torch.tensor([lost])
     said = LookedAt(one.read(), numbers, left, left.given_up(left.goal), no, yes, yes, no, no, no, wrong)
     for _ in range(2):
@@ -414,8 +450,10 @@ def test_a_row_that_sets_out_is_watched_from_then_on() -> None:
     assert bool(mode.trial.at_rest)
     assert mode._on_the_way == 1
     made = mode.looks.made
-    while mode.looks.made == made:  # which does not begin anew
-        go_on(optimiser, draw, range(optimiser.steps, optimiser.steps + 1))
+    go_on(optimiser, draw, range(optimiser.steps, optimiser.steps + 10))
+    mode.looks.soon()  # a look on the way, with which that does not begin anew
+    go_on(optimiser, draw, range(optimiser.steps, optimiser.steps + 1))
+    assert mode.looks.made == made + 1
     assert mode.rows.gliding.all()
     assert mode._on_the_way > 10
 
@@ -448,6 +486,23 @@ def test_a_row_that_is_worse_than_a_constant_is_lost_where_nothing_above_makes_u
 def test_a_row_that_is_lost_does_not_set_out() -> None:
     assert sets_out(left_by_all_others=0.1, left_by_goal=0.1, idle=0)
     assert not sets_out(left_by_all_others=0.1, left_by_goal=0.1, idle=0, lost=True)
+
+
+def test_on_the_way_the_loss_is_watched_in_place_of_looks() -> None:
+    """A look costs four steps of a small network; as long as the loss falls, it would change nothing."""
+    unit = nalm.NAU(2, 1, seed=0)
+    optimiser = above_a_reader(unit, [0.3, 0.3])
+    draw = batches(lambda x: x.sum(1, keepdim=True), 2, 1.0, 2.0, 128)
+    go_on(optimiser, draw, range(20))
+    mode = between(optimiser)
+    assert mode.rows.gliding.all()
+    made = mode.looks.made
+    go_on(optimiser, draw, range(20, 120))
+    assert mode.rows.gliding.all()
+    assert mode.looks.made == made
+    go_on(optimiser, draw, range(120, 230))
+    assert unit.W.tolist() == [[1, 1]]
+    assert mode.looks.made > made  # at the latest after the longest distance
 
 
 def test_units_above_learned_layers_glide_gently() -> None:
@@ -558,6 +613,19 @@ def test_a_product_above_learned_layers_is_not_left_at_zero(held: list[float], a
     draw = batches(lambda x: torch.randn(len(x), 1), 2, 1.0, 2.0, 128)  # nothing is known about it
     go_on(above_a_reader(unit, held), draw, range(1))
     assert unit.W.tolist()[0] == pytest.approx(after)
+
+
+def test_whether_a_row_has_fallen_asleep_is_asked_in_every_fifth_step() -> None:
+    """Asking costs a tenth of a small network's step."""
+    (one,) = ruled(nalm.NMU(2, 1, seed=0))
+    mode = Between(one, Place(Position.BETWEEN, True, True, straight=False, line=None), Settings())
+    woken = []
+    for _ in range(11):
+        with torch.no_grad():
+            one.form.write(one.unit, torch.zeros(1, 2))
+            mode.write(torch.tensor(True), pace=1.0, losses=[])
+        woken.append(bool(one.read().amax() > 0))
+    assert [step for step, awake in enumerate(woken) if awake] == [0, 5, 10]
 
 
 def test_a_sum_may_be_zero_for_it_can_leave_zero_on_both_sides() -> None:

@@ -606,6 +606,44 @@ def test_a_unit_above_learned_layers_stays_while_its_rows_are_on_the_grid() -> N
     assert more["0.weight"] == more["0.bias"] == 10
 
 
+def test_numbers_that_stay_need_no_gradient_where_nothing_is_learned_from_it() -> None:
+    """A gradient that is thrown away costs a tenth of a small network's step."""
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(3, 2), nalm.NAU(2, 1, seed=0))
+    draw = batches(lambda x: x[:, :1] - x[:, 1:2], 3)
+    optimiser = train(model, draw, 450, base=lambda p: torch.optim.Adam(p, 1e-2))
+    assert optimiser.report().numbers()["1/on_grid"] == 1
+    computed = []
+    (weight,) = optimiser.units[0].parameters
+    weight.register_hook(lambda _: computed.append(optimiser.steps))
+    looks = [mode.looks for mode in optimiser.modes or [] if isinstance(mode, Between)]
+    made = looks[0].made
+    go_on(optimiser, draw, range(450, 700))
+    assert weight.requires_grad
+    assert len(computed) == 2 * (looks[0].made - made) <= 4  # a look is at two batches of 64
+
+    def broken() -> tuple[Tensor, Tensor]:
+        raise RuntimeError("in the user's function")
+
+    while optimiser.modes and optimiser.modes[0].due(optimiser.steps + 1, optimiser.steps + 1):
+        go_on(optimiser, draw, range(700, 701))
+    with pytest.raises(RuntimeError, match="user's function"):
+        optimiser.step(broken)
+    assert weight.requires_grad
+
+
+def test_a_step_in_which_nothing_is_left_to_train_is_none() -> None:
+    """All others were frozen by their owner after the unit had come to the grid."""
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(3, 2), nalm.NAU(2, 1, seed=0))
+    draw = batches(lambda x: x[:, :1] - x[:, 1:2], 3)
+    optimiser = train(model, draw, 450, base=lambda p: torch.optim.Adam(p, 1e-2))
+    model[0].requires_grad_(False)
+    held = [p.clone() for p in model.parameters()]
+    go_on(optimiser, draw, range(450, 460))
+    assert all(torch.equal(a, b) for a, b in zip(held, model.parameters(), strict=True))
+
+
 # -- report ----------------------------------------------------------------------------------------------------------
 
 

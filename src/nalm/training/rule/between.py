@@ -31,6 +31,8 @@ from nalm.training.rule.state import State
 
 CONFIRMED = 2  # looks in a row that speak for a grid point before it is approached: one batch may do so by chance
 
+WAKING = 5  # steps: every fifth, rows are kept awake; to ask whether one sleeps costs a tenth of a small network's step
+
 MIXED = "learned layers above mix its outputs"  # so it is left to the base optimiser
 
 
@@ -106,6 +108,8 @@ class Between:
             rows.keep(ok, share=self._best_share(feedback))
         now, urgent = self._time(batch.step, batch.travelled), bool((rows.streak > 0).any())
         self.looks.looked(now, bool(changed.any()), urgent)
+        if self.place.learned_below and self._left > 0:  # then the loss, which costs nothing, is watched instead
+            self.looks.next = now + self.settings.rest
         if self.line.line is not None:
             self._solve_line(feedback, looked, bool(batch.plain.curvature.squared.all()))
 
@@ -147,7 +151,8 @@ class Between:
         # Beside a grid point that uses every input the numbers differ from it in gains (of a sum) or powers (of a
         # product). Layers below can make up for those, so there it is the loss on the way that tells. A negative power
         # is hardly learned, so of a product's exponents the free ones must not point the other way.
-        opposed = e.goal * aim(self.free.numbers.clamp(*self.ruled.box), self.ruled.grid) < 0
+        free = self.free.numbers.clamp(*self.ruled.box)
+        opposed = e.goal * aim(free, self.ruled.grid) < 0
         tried = (e.goal != 0).all(-1) & self.place.learned_below & (~opposed.any(-1) | self.ruled.form.linear)
         too_much = torch.where(tried, s.worth_trying, s.doubts)
         # what is learned below moves on, while the unit would be moved from one look to the next
@@ -166,7 +171,7 @@ class Between:
         outdone = self.place.learned_below & (e.left.goal > s.outdone * e.left.least)
         at_rest = self._at_rest.unsqueeze(-1)
         worth_it = tried & (at_rest | (e.left.goal < s.decisive * e.left.least))
-        sets_out = able & ~e.lossy & ~e.lost & (at_rest | ~outdone)
+        sets_out = able & ~e.lossy & ~e.lost & ~self._hasty(e.goal, e.left.goal) & (at_rest | ~outdone)
         # a row on its way is turned back by no less than one that has arrived: a single batch may err
         may_give_up = torch.where(rows.gliding | worth_it, too_much, s.explains)
         near = e.known & (e.given_up < may_give_up) & (rows.gliding | sets_out) & ~e.far & ~e.turned
@@ -178,6 +183,7 @@ class Between:
         follow = (
             (e.clear if self.place.learned_below else e.known)
             & better
+            & ~self._hasty(free, e.left.free)
             & ~near
             & ~arrived
             & (not self.ruled.form.linear)
@@ -192,13 +198,19 @@ class Between:
             held=torch.where(e.turned.unsqueeze(-1), 0 - e.goal, e.held),  # and no zero becomes -0
             owned=gliding | follow | arrived | e.turned,
             arrived=arrived | e.turned,
-            goal=torch.where(near.unsqueeze(-1), e.goal, self.free.numbers.clamp(*self.ruled.box)),
+            goal=torch.where(near.unsqueeze(-1), e.goal, free),
             gliding=gliding,
             streak=streak,
             asked=asked,
             unexplained=e.left.held,
         )
         return changed
+
+    def _hasty(self, numbers: Tensor, left: Tensor) -> Tensor:
+        """Rows `(*runs, out)` that would drop an input of learned layers too soon: as long as the loss falls from look
+        to look, these may still learn to explain by it what the numbers leave."""
+        falls = (self.progress.idle == 0).unsqueeze(-1)
+        return falls & self.place.learned_below & (numbers == 0).any(-1) & (left > self.settings.nearly)
 
     def _spoilt(self, ok: Tensor) -> Tensor:
         """Runs `(*runs,)` whose loss stays above what it was before the grid; their grid points are not tried again."""
@@ -220,6 +232,9 @@ class Between:
     def write(self, ok: Tensor, pace: float, losses: Sequence[Tensor]) -> None:
         """Rows that are the rule's, on their way also between two looks; others are the base optimiser's."""
         rows, pace = self.rows, self._followed(pace)
+        if self._may_sleep and not self.settled and self._on_the_way % WAKING == 0:
+            self._keep_awake()
+        self._on_the_way += 1
         self._watch(losses)
         far = pace * self.glide
         if self._writes and self._left > far and bool(ok.all()):
@@ -231,16 +246,11 @@ class Between:
             rows.move(ok, pace, self.glide, self.ruled.box, self.settings)
             self.ruled.write(rows.held, rows.owned)
             self._writes = not bool(rows.arrived.all())
-        if self._may_sleep and not self.settled:
-            self._keep_awake()
         self.line.write()
 
     def _watch(self, losses: Sequence[Tensor]) -> None:
         """Look soon if the loss does not fall on the way to the grid, above layers that should make it fall."""
-        if not (self.place.learned_below and self._writes):
-            return
-        self._on_the_way += 1
-        if self._on_the_way % RECENT == 0:
+        if self.place.learned_below and self._writes and self._on_the_way % RECENT == 0:
             self.trial.learn(losses)
             if bool(((self.trial.above >= 0) & self.rows.gliding.any(-1)).any()):
                 self.looks.soon()

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from copy import deepcopy
 from functools import partial
 from typing import Any
@@ -36,7 +36,7 @@ from nalm.training.rule.report import Report
 from nalm.training.rule.route import gates
 from nalm.training.rule.ruled import Ruled, ruled
 from nalm.training.rule.settings import Settings
-from nalm.training.rule.watch import Watched, Written, untouched, watching
+from nalm.training.rule.watch import Watched, Written, untouched, watching, without_gradients
 
 Closure = Callable[[], tuple[Tensor, Tensor]]
 
@@ -144,12 +144,14 @@ class LocalGaussNewton(torch.optim.Optimizer):
         kept = [b.clone() for b in buffers]
         generator = torch.get_rng_state() if looking else None
         watched = [Watched(one.unit) for one in self._active] if looking else []
-        with watching(watched) if looking else nullcontext():
+        stay = [] if looking else self._staying
+        with watching(watched) if looking else without_gradients(stay):
             told = closure()
-        output, loss = checked(told, watched, self.runs)
+        output, loss = checked(told, watched, self.runs, needs_gradients=not stay)
         plain = Pass(output, loss, self.steps, learned_from=looking)
         self._losses.append(loss.detach())
-        (loss.sum() if self.runs else loss).backward(retain_graph=looking)  # type: ignore[no-untyped-call]
+        if loss.requires_grad or not stay:
+            (loss.sum() if self.runs else loss).backward(retain_graph=looking)  # type: ignore[no-untyped-call]
         if generator is not None:
             if self._placing is None or self._placing.misses(self._active, watched):
                 self._placing = placed(self._active, self.gates, watched, output, self.model, self.settings)
@@ -162,10 +164,15 @@ class LocalGaussNewton(torch.optim.Optimizer):
             for buffer, value in zip(buffers, kept, strict=True):
                 buffer.copy_(value)
         self._store(plain, pace)
-        return loss.detach()
+        return self._losses[-1]
 
     def _trainable(self) -> list[Ruled]:
         return [one for one in self.units if one.trainable]
+
+    @property
+    def _staying(self) -> list[nn.Parameter]:
+        """What holds numbers that are not the base optimiser's."""
+        return [p for mode in self.modes or [] if mode.settled for one in mode.units for p in one.parameters]
 
     @property
     def _due(self) -> bool:
@@ -233,9 +240,8 @@ class LocalGaussNewton(torch.optim.Optimizer):
                 for p in group["params"]:
                     if p.grad is not None:
                         p.grad.nan_to_num_(0.0, 0.0, 0.0)
-        for one in (one for mode in self.modes or [] if mode.settled for one in mode.units):
-            for p in one.parameters:
-                p.grad = None  # so that the base optimiser passes over numbers that are to stay
+        for p in self._staying:
+            p.grad = None  # so that the base optimiser passes over them
         self.base.step()
         moved = [(p, box) for p, box in self._boxes.items() if p.grad is not None]
         if moved:

@@ -39,7 +39,9 @@ def refuse_company(processes: int) -> None:
         )
 
 
-def checked(told: Any, watched: Sequence[Watched], runs: tuple[int, ...]) -> tuple[Tensor, Tensor]:
+def checked(
+    told: Any, watched: Sequence[Watched], runs: tuple[int, ...], needs_gradients: bool
+) -> tuple[Tensor, Tensor]:
     """Output and loss, as the function of the user has told them."""
     output, loss = told if isinstance(told, tuple) and len(told) == 2 else (None, told)
     if not isinstance(output, Tensor) or not isinstance(loss, Tensor):
@@ -49,7 +51,7 @@ def checked(told: Any, watched: Sequence[Watched], runs: tuple[int, ...]) -> tup
             f"The loss has shape {tuple(loss.shape)}; it needs shape {runs}, a mean over the samples"
             + (" of each run." if runs else ".")
         )
-    if not output.requires_grad:
+    if needs_gradients and not output.requires_grad:
         raise ValueError("The output does not depend on anything trainable; was it detached, or under no_grad?")
     if any(use.y.grad is not None for one in watched for use in one.uses):
         raise ValueError("The function has called backward; leave that to step, which needs the graph.")
