@@ -44,9 +44,10 @@ def searched(
 ) -> Finding:
     """Cheap shapes, then shallow and deep searches, each on exact data and then, if noise is not given, on blurred.
 
-    Where all that some columns leave of the target is noise, nothing exact is searched for but waves, which may turn
-    too fast to be seen otherwise; and what noise blurs is searched for in those columns only. The deep searches take
-    seconds, so blurred data come first there if they are likely: nothing exact is found in them.
+    Where all that some columns leave of the target is noise, nothing exact is searched for, and laws in noise only in
+    those columns. If the target passes for noise itself, there are only waves to search for, which may turn too fast to
+    be seen otherwise. The deep searches take seconds, so blurred data come first there if they are likely: nothing
+    exact is found in them.
     Everything that is judged before noise is thought of is put into `met` as well, for one who stops the search.
     """
     scope, pool = Scope(problem, effort), Pool(problem)
@@ -57,7 +58,7 @@ def searched(
         if not problem.columns or any(verdict.found for verdict in tried):
             break
         columns = None if stage <= Cost.ITERATION or noise_is_known else telling(problem)
-        exactly, blurred = (SHAPES, SHAPES) if columns is None else ((WAVES,), _narrowed(columns))
+        exactly, blurred = (SHAPES, SHAPES) if columns is None else (() if columns else (WAVES,), _narrowed(columns))
         blurred_first = stage is Cost.DEEP and not noise_is_known and levels_off(problem)
         if blurred_first:
             finding = _blurred(_concluded(problem, tried), pool, effort, stage, blurred, report)

@@ -60,8 +60,8 @@ def levels_off(problem: Problem) -> bool:
 def telling(problem: Problem) -> tuple[int, ...] | None:
     """The columns that tell of the target, if all that they leave of it is noise: none at all, if it is noise itself.
 
-    None where they leave more, or where the rows are too few to say so. Then a formula need not be exact, nor need it
-    read another column; but a wave along one, which turns faster than the rows follow each other, passes for noise.
+    None where they leave more, or where the rows are too few to say so. A wave that turns faster than the rows follow
+    each other passes for noise.
     """
     if white(problem):
         return ()
