@@ -174,7 +174,7 @@ def real_in_short() -> str:
         f"runs, Adam in {_exact(learned, 'adam')}; there its error is {steps:.2f} times Adam's for as many steps and "
         f"{time:.2f} times Adam's in as much time.\n\n"
         f"The aim was never to be more than {AIM} times worse than Adam in as much time. It is met on average in {met} "
-        f"of the {len(means)} networks{f'; the others are {missed}' if missed else ''}. It is missed in {len(over)} of "
+        f"of the {len(means)} networks{f', not in {missed}' if missed else ''}. It is missed in {len(over)} of "
         f"{len(ratios)} single runs, by a factor of {median(over):.1f} in the middle and {over[-1]:.1f} at most."
     )
 
