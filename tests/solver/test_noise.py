@@ -244,10 +244,19 @@ def test_where_the_rest_is_noise_nothing_exact_is_searched_for() -> None:
 
 
 def test_a_target_that_passes_for_noise_is_searched_for_exact_waves() -> None:
-    problem = in_ten_columns(quotient, 0.0).of_columns((0, 1))
+    problem = in_ten_columns(quotient, 0.0)
     tried: list[str] = []
     solve(problem.X, np.random.default_rng(1).normal(size=problem.rows), functions=["sin"], report=tried.append)
     assert tried[tried.index("product of 2 sums") + 1 :] == ["noise", "noise", "wave", "noise"]
+
+
+@pytest.mark.parametrize(("columns", "at_once"), [(6, True), (7, False)])
+def test_small_exact_formulas_of_few_columns_are_looked_for_before_noise_is(columns: int, at_once: bool) -> None:
+    problem = in_ten_columns(lambda X: np.sin(3 * X[:, 0]) + X[:, 1] ** 2, 0.1).of_columns(range(columns))
+    assert telling(problem) is not None
+    tried: list[str] = []
+    solve(problem.X, problem.y, functions=(), report=tried.append)
+    assert ("tree to 5 leaves" in tried) is at_once
 
 
 def test_a_law_in_noise_is_found_among_ten_columns() -> None:

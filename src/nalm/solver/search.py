@@ -57,7 +57,8 @@ def searched(
         stage = max(costs)
         if not problem.columns or any(verdict.found for verdict in tried):
             break
-        columns = None if stage <= Cost.ITERATION or noise_is_known else telling(problem)
+        dear = stage is Cost.DEEP or (stage is Cost.SHALLOW and problem.columns > SETTINGS.cheaply_searched)
+        columns = telling(problem) if dear and not noise_is_known else None
         exactly, blurred = (SHAPES, SHAPES) if columns is None else (() if columns else (WAVES,), _narrowed(columns))
         blurred_first = stage is Cost.DEEP and not noise_is_known and levels_off(problem)
         if blurred_first:

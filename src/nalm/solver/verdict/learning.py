@@ -65,9 +65,11 @@ def telling(problem: Problem) -> tuple[int, ...] | None:
     """
     if white(problem):
         return ()
+    rows = min(problem.rows, SETTINGS.kernel_rows)
+    if rows < rows_to_be_white(problem):
+        return None
     whole = regression(problem)
-    rows = len(whole.errors)
-    if rows < rows_to_be_white(problem) or not SETTINGS.negligible_noise < whole.left < SETTINGS.told:
+    if not SETTINGS.negligible_noise < whole.left < SETTINGS.told:
         return None
     return whole.columns if white(problem.of_rows(slice(0, rows)).of_target(whole.even)) else None
 
