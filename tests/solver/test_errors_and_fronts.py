@@ -31,7 +31,7 @@ from nalm.solver.verdict.candidate import Candidate, Finding, Fitted, Status, Ve
 from nalm.solver.verdict.choice import best_of, refusal
 from nalm.solver.verdict.everywhere import contradictions, everywhere
 from nalm.solver.verdict.front import FrontEntry, _deviations, _in_sample, _knee, _shortened, _tried, _undominated
-from nalm.solver.verdict.learning import _left_out, levels_off
+from nalm.solver.verdict.learning import Regression, _regression, levels_off
 from nalm.solver.verdict.noise import Noise, _Explanation, _explanations, _has_rival, loosened, noise_of, under_noise
 from nalm.solver.verdict.print import _rivals, _spare_digits, as_printed, in_print
 from nalm.solver.verdict.structure import (
@@ -277,19 +277,26 @@ def test_errors_at_rows_left_out_are_those_of_the_best_kernel_regression() -> No
             if best is None or np.median(np.abs(errors)) < np.median(np.abs(best)):
                 best = errors
     assert best is not None
-    np.testing.assert_allclose(_left_out(Problem(table, y), 20), best, rtol=1e-6)
+    found = _regression(Problem(table, y), range(2), np.arange(20))
+    np.testing.assert_allclose(found.errors, best, rtol=1e-6)
+    assert found.columns == (0, 1)
 
 
 def test_learning_levels_off_where_half_of_the_rows_do_nearly_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
     halves: list[int] = []
     errors = {"whole": 0.1, "half": 0.12}
 
-    def left_out(_: Problem, rows: int) -> np.ndarray:
-        halves.append(rows)
-        return np.array([9.0, -errors["half"], 0.0])
+    def of_rows(_: Problem, columns: tuple[int, ...], rows: np.ndarray) -> Regression:
+        halves.append(len(rows))
+        left = np.array([9.0, -errors["half"], 0.0])
+        return Regression(columns, left, left)
 
-    monkeypatch.setattr(learning, "left_out", lambda _: np.array([0.0, errors["whole"], -8.0]))
-    monkeypatch.setattr(learning, "_left_out", left_out)
+    def of_all(_: Problem) -> Regression:
+        left = np.array([0.0, errors["whole"], -8.0])
+        return Regression((0,), left, left)
+
+    monkeypatch.setattr(learning, "regression", of_all)
+    monkeypatch.setattr(learning, "_regression", of_rows)
     enough = Problem(X[:60], X[:60, 0])
     assert levels_off(enough)
     assert halves == [30]
@@ -354,7 +361,7 @@ def test_the_largest_likely_noise_is_what_a_cubic_or_a_regression_leaves() -> No
     fewer = Problem(X[: SETTINGS.fewest_to_level - 1], turning.y[: SETTINGS.fewest_to_level - 1])
     assert loosened(fewer).additive == pytest.approx(SETTINGS.largest_share * np.std(fewer.y))
     many = Problem(X, y)  # a smooth regression knows better than the cubic here, or not: the smaller counts
-    by_regression = SETTINGS.cubic_excess * math.sqrt(np.mean(learning.left_out(many) ** 2))
+    by_regression = SETTINGS.cubic_excess * math.sqrt(np.mean(learning.regression(many).errors ** 2))
     assert loosened(many).additive <= by_regression * np.std(y) * (1 + 1e-9)
 
 

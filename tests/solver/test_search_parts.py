@@ -163,7 +163,7 @@ def stages(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setattr(search, "climb", climbed)
     monkeypatch.setattr(search, "_blurred", blurred)
     monkeypatch.setattr(search, "levels_off", lambda _: False)
-    monkeypatch.setattr(search, "white", lambda _: False)
+    monkeypatch.setattr(search, "telling", lambda _: None)
     return gone
 
 
@@ -182,12 +182,17 @@ def test_stages_go_from_cheap_to_deep_and_noise_is_thought_of_in_between(
     assert run(replace(deep, costs=Cost.ITERATION), False) == [cheap]
     monkeypatch.setattr(search, "levels_off", lambda _: True)
     assert run(deep, False) == [cheap, "noise", "SHALLOW", "noise", "noise", "DEEP"]  # noise is likely: first
-    monkeypatch.setattr(search, "white", lambda _: True)
     among: list[list[str]] = []
     monkeypatch.setattr(search, "climb", lambda _, shapes, *__: among.append([s.name for s in shapes]) or [])
+    monkeypatch.setattr(search, "telling", lambda _: ())  # the target passes for noise
     run(deep, True)
     assert among[-1] == ["wave"]
     assert len(among[0]) > 1
+    monkeypatch.setattr(search, "telling", lambda _: (0,))  # one column tells of it, and leaves noise
+    run(deep, False)
+    assert among[-1] == []
+    run(deep, True)  # of noise that is known, so that laws are searched for as without any
+    assert len(among[-1]) > 1
 
 
 def test_what_is_ambiguous_under_noise_is_kept_while_nothing_exact_is_found(

@@ -58,7 +58,9 @@ def searched(
         if not problem.columns or any(verdict.found for verdict in tried):
             break
         dear = stage is Cost.DEEP or (stage is Cost.SHALLOW and problem.columns > SETTINGS.cheaply_searched)
-        columns = telling(problem) if dear and not noise_is_known else None
+        columns = telling(problem) if dear else None
+        if columns and noise_is_known:  # then laws in noise are searched for as exact ones are
+            columns = None
         exactly, blurred = (SHAPES, SHAPES) if columns is None else (() if columns else (WAVES,), _narrowed(columns))
         blurred_first = stage is Cost.DEEP and not noise_is_known and levels_off(problem)
         if blurred_first:
