@@ -197,6 +197,14 @@ def test_the_columns_that_tell_of_a_target_in_noise_are_heard() -> None:
     assert telling(in_ten_columns(quotient, 0.02)) == (3, 7, 8)
 
 
+def test_errors_that_are_larger_where_rows_are_rare_are_noise_all_the_same() -> None:
+    rng = np.random.default_rng(1)
+    X = rng.uniform(1, 3, (300, 10))
+    problem = checked(X, quotient(X) + 0.01 * float(np.std(quotient(X))) * rng.normal(size=300))
+    assert not white(problem.of_target(regression(problem).errors))
+    assert telling(problem) == (3, 7, 8)
+
+
 def test_no_column_tells_of_noise() -> None:
     problem = in_ten_columns(quotient, 0.0)
     noise = np.random.default_rng(1).normal(size=problem.rows)

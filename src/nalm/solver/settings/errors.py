@@ -71,7 +71,7 @@ class Errors:
     """Factor by which fewer columns may do worse: of 200 errors the root mean square is known to 5 %."""
     told: float = 0.7
     """Share of the target's deviation that it must not leave for the rest to be called noise, half of the variance: a
-    wave of three inputs passes for noise (Feynman's III.8.54 leaves 0.99), a table of medicine leaves 0.7."""
+    wave of three inputs passes for noise (Feynman's III.8.54 leaves 0.99)."""
     cheaply_searched: int = 6
     """Columns up to which small exact formulas are searched for at once: that takes 0.3 s for six and 1.5 s for ten;
     to see whether all that is left is noise takes 0.2 to 0.4 s."""

@@ -66,7 +66,7 @@ def telling(problem: Problem) -> tuple[int, ...] | None:
     if white(problem):
         return ()
     rows = min(problem.rows, SETTINGS.kernel_rows)
-    if rows < rows_to_be_white(problem):
+    if rows < rows_to_be_white(problem):  # then a regression, which takes tenths of a second, decides nothing
         return None
     whole = regression(problem)
     if not SETTINGS.negligible_noise < whole.left < SETTINGS.told:
