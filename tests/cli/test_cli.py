@@ -57,6 +57,22 @@ def test_list_names_everything() -> None:
     assert first.count("Boolean") == 1
 
 
+def test_list_keeps_lines_that_have_all_words_whatever_their_case() -> None:
+    output = works("list", "THESIS", "table 7.3")
+    assert [line.split()[0] for line in output.splitlines() if line.startswith("composition/")] == [
+        "composition/two-step",
+        "composition/U[1,2)",
+    ]
+    assert "Units" not in output
+    assert "Tasks" not in output
+    assert output.startswith("Studies")
+    assert output.splitlines()[-1].strip()
+
+
+def test_list_of_nothing_suggests_a_name() -> None:
+    assert "Did you mean Division?" in fails("list", "divsion")
+
+
 def test_list_fits_eighty_columns_and_cuts_no_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     output = works("list")
