@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 import torch
@@ -216,5 +217,10 @@ def test_sparsity_error_by_hand() -> None:
     close(inalu.sparsity(), 0.25)  # the mean of both paths, the gate does not count
     npu = put(nalm.NPU(1, 1), W=[0.8], W_im=[0.1], g=[0.5])
     close(npu.sparsity(), (0.2 + 0.1) / 2)
+    # -1, 0 and 1 count for every weight, wherever it is pulled
+    close(put(nalm.NPU(1, 1), W=[1.0], W_im=[0.7], g=[1.0]).sparsity(), 0.3 / 2)
+    close(put(nalm.ModifiedRealNPU(3, 1), W=[-0.1, 0.2, 0.95], g=[0.0, 0.0, 1.0]).sparsity(), 0.2)
+    halves = nalm.NAU(3, 1, weights={"W": replace(nalm.NAU.W, grid=(-0.5, 0.5))})
+    close(put(halves, W=[-0.45, -0.1, -1.0]).sparsity(), 0.1)
     chain = nalm.Chain(put(nalm.NAU(1, 1), W=[0.9]), put(nalm.NMU(1, 1), W=[0.7]))
     close(chain.sparsity(), 0.3)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -135,21 +135,11 @@ class Model:
         units = [layer.build(runs) for layer in self.layers]
         return units[0] if len(units) == 1 else Chain(*units)
 
-    @property
+    @cached_property
     def has_grid(self) -> bool:
         """Whether any weight should settle on whole numbers; a dense layer has none that should."""
-        return bool(self._grids)
-
-    @property
-    def has_another_grid(self) -> bool:
-        """Whether a weight should end on other values than the published sparsity error takes for granted, which
-        counts 0 and 1 (and -1) for every weight."""
-        return any(not {0, 1} <= set(grid) for grid in self._grids)
-
-    @cached_property
-    def _grids(self) -> list[Sequence[float]]:
-        weights = [weight for unit in self.build().units() for weight in unit.weights.values()]
-        return [weight.grid for weight in weights if weight.counts and weight.grid]
+        weights = (weight for unit in self.build().units() for weight in unit.weights.values())
+        return any(weight.counts and weight.grid for weight in weights)
 
     def content(self) -> list[dict[str, Any]]:
         """What the run's id depends on; the label does not."""

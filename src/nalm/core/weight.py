@@ -210,6 +210,15 @@ class Weight:
             nearest = torch.minimum(nearest, (value - g).abs())
         return nearest
 
+    def sparsity(self, value: Tensor) -> Tensor:
+        """Elementwise distance to the nearest of -1, 0, 1 and the grid.
+
+        The field counts -1, 0 and 1 for every weight, also for one that is pulled to some of them only, such as the
+        weights of the modified Real NPU (-1 and 1) and the imaginary ones of the NPU (0).
+        """
+        size = value.abs()
+        return torch.minimum(self.distance(value), torch.minimum(size, (1 - size).abs()))
+
     def nearest(self, value: Tensor) -> Tensor:
         """Elementwise nearest grid value (the smaller one of a tie); the value itself where any value is final."""
         if self.grid is None:

@@ -122,13 +122,12 @@ class Weighted(nn.Module):
 
     @final
     def sparsity(self) -> Tensor:
-        """Sparsity error, of shape `runs`: the largest distance of an element to its own grid.
+        """Sparsity error, of shape `runs`: the largest distance of an element to -1, 0, 1 or a value of its grid.
 
         The weights of a unit are averaged, and so are the two paths of the iNALU (`beside`); other inner units give
-        their maximum: all as published, but for grids other than the field's -1, 0 and 1, such as the -1 and 1 of the
-        modified Real NPU.
+        their maximum: all as published.
         """
-        own = [w.distance(w.value(*w.raw(self))).amax(w.axes) for w in self.weights.values() if w.counts and w.grid]
+        own = [w.sparsity(w.value(*w.raw(self))).amax(w.axes) for w in self.weights.values() if w.counts and w.grid]
         parts = [unit.sparsity() for unit in _directly_inside(self)]
         if own:
             parts.append(torch.stack(own).mean(0))

@@ -107,14 +107,6 @@ def test_titles_of_further_measures_promise_what_was_published_of_them() -> None
 
 def test_footnotes_name_each_source_of_published_numbers_once_if_there_is_one() -> None:
     study = replace(find_study("single-module/mul"), reproduces="", notes=("a note",))
-    told = [entry for entry in entries(study) if entry.row != "NPU"]
+    told = entries(study)
     assert footnotes(study, told) == ["Published: a paper. ≠ marks intervals that do not overlap.", "a note"]
     assert footnotes(study, [replace(entry, published=None) for entry in told]) == ["a note"]
-
-
-def test_a_sparsity_error_that_is_not_the_published_measure_is_said_to_be_another() -> None:
-    study = replace(find_study("division/uniform"), reproduces="", notes=())
-    told = [replace(entry, published=None) for entry in entries(study)]
-    (note,) = footnotes(study, told)
-    assert note.startswith("Sparsity error of Real NPU mod.: the distance to the unit's own grid")
-    assert footnotes(study, [replace(entry, sparsity=None) for entry in told]) == []

@@ -122,13 +122,6 @@ def footnotes(study: Study, entries: Sequence[CellSummary]) -> list[str]:
     sources = dict.fromkeys(e.published.source for e in entries if e.published and e.published.source)
     if sources:
         lines.append(f"Published: {'; '.join(sources)}. {MARK} marks intervals that do not overlap.")
-    shown = {e.row for e in entries if e.sparsity is not None}
-    apart = dict.fromkeys(cell.row for cell in study.cells if cell.row in shown and cell.model.has_another_grid)
-    if apart:
-        lines.append(
-            f"Sparsity error of {', '.join(apart)}: the distance to the unit's own grid; the field's measure is that "
-            "to -1, 0 and 1 for every weight."
-        )
     return [*lines, *study.notes]
 
 
