@@ -38,18 +38,30 @@ def above_a_reader(
 
 def test_an_input_of_learned_layers_is_kept_where_the_grid_point_that_uses_it_explains_as_much() -> None:
     unit = nalm.NAU(2, 1, seed=0)
-    optimiser = above_a_reader(unit, [0.95, 0.3])  # 0.3 is nearer to 0
+    optimiser = above_a_reader(unit, [0.95, 0.35])  # 0.35 is nearer to 0
     go_on(optimiser, batches(lambda x: x.sum(1, keepdim=True), 2, 1.0, 2.0, 128), range(280))
     assert unit.W.tolist() == [[1, 1]]
+
+
+def test_a_small_number_in_a_sum_has_no_sign_to_go_by() -> None:
+    """Sums above attention weights were led to 1 or -1 by numbers near 0, and of the wrong sign as often as not."""
+    unit = nalm.NAU(2, 1, seed=0)
+    optimiser = above_a_reader(unit, [0.95, 0.3])
+    go_on(optimiser, batches(lambda x: x.sum(1, keepdim=True), 2, 1.0, 2.0, 128), range(280))
+    assert unit.W.tolist()[0] == pytest.approx([0.95, 0.3])
+    product = nalm.NMU(2, 1, seed=0)  # whose numbers have one sign
+    optimiser = above_a_reader(product, [0.95, 0.3])
+    go_on(optimiser, batches(lambda x: x.prod(1, keepdim=True), 2, 1.0, 2.0, 128), range(280))
+    assert product.W.tolist() == [[1, 1]]
 
 
 def test_an_input_is_not_forced_on_a_unit_where_the_grid_point_without_it_explains_far_more() -> None:
     """Above a skip connection a product of two of four inputs once took all four, which its layers hardly undid."""
     unit = nalm.NAU(2, 1, seed=0)
-    optimiser = above_a_reader(unit, [0.95, 0.3])
+    optimiser = above_a_reader(unit, [0.95, 0.4])
     # [1, 1] leaves 22 % and may be tried, [1, 0] leaves 8 % and may not, as what it drops explains something
     go_on(optimiser, batches(lambda x: x[:, :1] + 0.3 * x[:, 1:], 2, 1.0, 2.0, 128), range(280))
-    assert unit.W.tolist()[0] == pytest.approx([0.95, 0.3])
+    assert unit.W.tolist()[0] == pytest.approx([0.95, 0.4])
 
 
 @pytest.mark.parametrize(("above", "begun"), [(False, False), (True, True)])

@@ -21,14 +21,22 @@ def aim(numbers: Tensor, grid: tuple[float, ...]) -> Tensor:
     return nearest(numbers * largest / scale, grid)
 
 
-def undropped(goal: Tensor, numbers: Tensor, grid: tuple[float, ...]) -> Tensor:
-    """The grid point beside a goal in which no input is dropped but those whose numbers are zero.
+def undropped(goal: Tensor, numbers: Tensor, grid: tuple[float, ...], least: float = 0.0) -> Tensor:
+    """The grid point beside a goal in which no input is dropped but those whose numbers are zero, or too small.
 
-    >>> undropped(torch.tensor([[1.0, 0.0, 0.0]]), torch.tensor([[0.8, -0.2, 0.0]]), (-1, 0, 1)).tolist()
-    [[1.0, -1.0, 0.0]]
+    Args:
+        goal: a grid point `(..., in)`.
+        numbers: whose signs decide, of the same shape.
+        grid: the values of a number on the grid.
+        least: size, as a share of the largest number of its row, below which a number has no sign to go by.
+
+    >>> goal, numbers = torch.tensor([[1.0, 0.0, 0.0]]), torch.tensor([[0.8, -0.2, 0.0]])
+    >>> undropped(goal, numbers, (-1, 0, 1)).tolist(), undropped(goal, numbers, (-1, 0, 1), least=0.3).tolist()
+    ([[1.0, -1.0, 0.0]], [[1.0, 0.0, 0.0]])
     """
-    smallest = min(abs(g) for g in grid if g)
-    return torch.where(goal == 0, nearest(smallest * numbers.sign(), grid), goal)
+    smallest, size = min(abs(g) for g in grid if g), numbers.abs()
+    kept = (goal == 0) & (size >= least * size.amax(-1, keepdim=True))
+    return torch.where(kept, nearest(smallest * numbers.sign(), grid), goal)
 
 
 class Shares(NamedTuple):

@@ -90,7 +90,7 @@ class Evidence:
         s, rows = self.settings, self.rows
         on_the_way = torch.where(rows.gliding.unsqueeze(-1), rows.goal, aim(held, self.ruled.grid))
         goal = torch.where(rows.arrived.unsqueeze(-1), held, on_the_way)
-        full = undropped(goal, held, self.ruled.grid) if self.place.learned_below else goal
+        full = undropped(goal, held, self.ruled.grid, self._least) if self.place.learned_below else goal
         left, missed = self._shares(view, feedback, [held, goal, full], ok)
         if self.gathered < SAMPLES:
             return None
@@ -117,6 +117,14 @@ class Evidence:
         farther = torch.where(keep, missed.full, missed.goal) > missed.held
         lost = (missed.held > 1) & farther & squared.unsqueeze(-1) & at_output
         return LookedAt(held, goal, left, given_up, lossy, known, clear, rigid, far, turned, lost)
+
+    @property
+    def _least(self) -> float:
+        """Size of a number, as a share of the largest in its row, from which on its sign is believed.
+
+        The sign of a product's exponent is asked of the free numbers before a grid point is tried.
+        """
+        return self.settings.signed if self.ruled.form.linear else 0.0
 
     def _shares(
         self, view: View, feedback: Feedback, candidates: Sequence[Tensor], ok: Tensor
