@@ -30,6 +30,7 @@ RESULTS = Path(__file__).parent.parent / "results" / "rule-real.jsonl"
 STEPS = 600
 RATES = (3e-3, 1e-2, 3e-2)
 TUNED_ON = 500  # the seed
+OTHER = 1_000_000  # what the seed of other batches differs by
 TURN = 50  # steps, after which it is the other one's turn where times are compared: the machine is shared
 Batch = tuple[Tensor, Tensor]
 Row = dict[str, Any]
@@ -212,19 +213,34 @@ CASES = [
 ]  # fmt: skip
 
 
-def train(case: Case, seed: int, rate: float, steps: int, by_rule: bool, frozen: bool = False) -> Row:
+def train(case: Case, seed: int, rate: float, steps: int, **how: bool) -> Row:
     """Train without a pause."""
-    *_, row = training(case, seed, rate, steps, by_rule, frozen)
+    *_, row = training(case, seed, rate, steps, **how)
     return row
 
 
-def training(case: Case, seed: int, rate: float, steps: int, by_rule: bool, frozen: bool = False) -> Iterator[Row]:
+def training(
+    case: Case,
+    seed: int,
+    rate: float,
+    steps: int,
+    by_rule: bool = False,
+    frozen: bool = False,
+    other_batches: bool = False,
+) -> Iterator[Row]:
     """Train, the rate falling along half a cosine, with pauses; at last the error in eval mode on a thousand samples.
 
-    A unit that is frozen holds the right numbers from the start.
+    Args:
+        case: the network.
+        seed: of its start and of its batches.
+        rate: of Adam at the start.
+        steps: how many.
+        by_rule: with Adam as the rule's base; otherwise by Adam alone.
+        frozen: the unit holds the right numbers from the start.
+        other_batches: from the same start, batches of another seed.
     """
     torch.manual_seed(seed)
-    model, generator = case.make(), torch.Generator().manual_seed(seed)
+    model, generator = case.make(), torch.Generator().manual_seed(seed + OTHER * other_batches)
     if frozen:
         hold(model, case.numbers)
     optimiser: Any = torch.optim.Adam(model.parameters(), rate)
@@ -278,7 +294,7 @@ def price(first: int, last: int, part: str) -> None:
     for case in (case for case in CASES if part in case.name):
         ratios = []
         for seed in range(first, last + 1):
-            free, frozen = (train(case, seed, rates[case.name], STEPS, False, held)["error"] for held in (False, True))
+            free, frozen = (train(case, seed, rates[case.name], STEPS, frozen=held)["error"] for held in (False, True))
             ratios.append(frozen / free)
         spread = f"{min(ratios):.2f} to {max(ratios):.2f}"
         print(f"{case.name}, seeds {first} to {last}: {geometric_mean(ratios):.2f} on average, {spread}", flush=True)
@@ -300,22 +316,24 @@ def _is(unit: nalm.Unit, numbers: tuple[float, ...]) -> bool:
 
 
 def compared(case: Case, seed: int, rate: float) -> Row:
-    """The rule, Adam in as many steps, both in turn, and Adam in as many as it makes in the rule's time."""
-    both = (training(case, seed, rate, STEPS, by_rule) for by_rule in (True, False))
+    """The rule, Adam in as many steps, both in turn, Adam in as many as it makes in the rule's time, and, to see what
+    chance does, Adam in as many steps on other batches."""
+    both = (training(case, seed, rate, STEPS, by_rule=by_rule) for by_rule in (True, False))
     *_, (rule, adam) = zip(*both, strict=True)
     as_long = round(STEPS * max(1.0, rule["seconds"] / adam["seconds"]))
     row = {"case": case.name, "seed": seed, "rate": rate, "findable": case.numbers is not None, "rule": rule}
-    return row | {"adam": adam, "adam_time": train(case, seed, rate, as_long, by_rule=False)}
+    again = train(case, seed, rate, STEPS, other_batches=True)
+    return row | {"adam": adam, "adam_time": train(case, seed, rate, as_long), "adam_again": again}
 
 
-def kept() -> list[Row]:
+def kept(results: Path = RESULTS) -> list[Row]:
     """What is measured already."""
-    return [json.loads(line) for line in RESULTS.read_text(encoding="utf-8").splitlines()] if RESULTS.exists() else []
+    return [json.loads(line) for line in results.read_text(encoding="utf-8").splitlines()] if results.exists() else []
 
 
-def keep(row: Row) -> None:
+def keep(row: Row, results: Path = RESULTS) -> None:
     """Add a line."""
-    with RESULTS.open("a", encoding="utf-8") as file:
+    with results.open("a", encoding="utf-8") as file:
         file.write(json.dumps(row) + "\n")
     print(row, flush=True)
 
@@ -325,7 +343,7 @@ def tune() -> None:
     done = {row["case"] for row in kept() if "tuned" in row}
     for case in CASES:
         if case.name not in done:
-            errors = {rate: train(case, TUNED_ON, rate, STEPS, by_rule=False)["error"] for rate in RATES}
+            errors = {rate: train(case, TUNED_ON, rate, STEPS)["error"] for rate in RATES}
             keep({"case": case.name, "seed": TUNED_ON, "tuned": min(RATES, key=errors.__getitem__), "errors": errors})
 
 
