@@ -471,6 +471,17 @@ def test_gradients_of_micro_batches_are_used() -> None:
     assert torch.allclose(moved(True) - moved(False), -1e-2 * gradient, atol=1e-8)
 
 
+def test_trainers_call_it_as_they_call_any_optimiser() -> None:
+    """By torch's own name of the argument, as Lightning does; and a loss alone is refused with the way out."""
+    model = nn.Sequential(nn.Linear(3, 3), nalm.NAU(3, 1, seed=0))
+    optimiser = LocalGaussNewton(model)
+    x, t = batches(first_times_second, 3)(0)
+    expected = squared(model(x), t)
+    assert optimiser.step(closure=lambda: (y := model(x), squared(y, t))) == expected
+    with pytest.raises(TypeError, match=r"output, loss\. If a trainer calls.*automatic_optimization"):
+        optimiser.step(closure=lambda: squared(model(x), t))
+
+
 def test_a_grad_scaler_is_refused() -> None:
     model = nn.Sequential(nn.Linear(3, 3), nalm.NAU(3, 1, seed=0))
     optimiser = LocalGaussNewton(model)

@@ -38,7 +38,7 @@ from nalm.training.rule.ruled import Ruled, ruled
 from nalm.training.rule.settings import Settings
 from nalm.training.rule.watch import Watched, Written, untouched, watching, without_gradients
 
-Closure = Callable[[], tuple[Tensor, Tensor]]
+Evaluate = Callable[[], tuple[Tensor, Tensor]]
 
 
 class LocalGaussNewton(torch.optim.Optimizer):
@@ -117,25 +117,25 @@ class LocalGaussNewton(torch.optim.Optimizer):
         return f"LocalGaussNewton(\n  units: {units}\n  base: {self.base}\n)"
 
     @torch.enable_grad()
-    def step(self, evaluate: Callable[..., tuple[Tensor, Tensor]] | None = None, *batch: Any) -> Tensor:  # type: ignore[override]
+    def step(self, closure: Callable[..., tuple[Tensor, Tensor]] | None = None, *batch: Any) -> Tensor:  # type: ignore[override]
         """One step on one batch.
 
         Gradients that are there already (of micro-batches, from your own `backward`) are added to those of this batch
         for the base optimiser; afterwards all are cleared.
 
         Args:
-            evaluate: computes the model's output and the loss from it, and nothing else: no backward, no new batch; it
+            closure: computes the model's output and the loss from it, and nothing else: no backward, no new batch; it
                 is called up to four times. With a cohort of runs the loss has shape `runs`.
-            batch: what `evaluate` is called with; nothing if it is a closure over the batch.
+            batch: what it is called with; nothing if it knows the batch already.
 
         Returns:
             The loss of the model as it was before the step, in a plain forward pass.
         """
-        refuse_misuse(self, evaluate)
-        assert evaluate is not None
+        refuse_misuse(self, closure)
+        assert closure is not None
         if self._trainable() != self._active or self._changed_outside():
             self._begin()
-        closure = partial(evaluate, *batch)
+        evaluate = partial(closure, *batch)
         self.steps += 1
         # where no mode is due this is a step of the base optimiser and no more
         pace = self._pace.next(self.param_groups)
@@ -146,7 +146,7 @@ class LocalGaussNewton(torch.optim.Optimizer):
         watched = [Watched(one.unit) for one in self._active] if looking else []
         stay = [] if looking else self._staying
         with watching(watched) if looking else without_gradients(stay):
-            told = closure()
+            told = evaluate()
         output, loss = checked(told, watched, self.runs, needs_gradients=not stay)
         plain = Pass(output, loss, self.steps, learned_from=looking)
         self._losses.append(loss.detach())
@@ -155,7 +155,7 @@ class LocalGaussNewton(torch.optim.Optimizer):
         if generator is not None:
             if self._placing is None or self._placing.misses(self._active, watched):
                 self._placing = placed(self._active, self.gates, watched, output, self.model, self.settings)
-            self._learn(closure, watched, plain, partial(untouched, buffers, generator), pace)
+            self._learn(evaluate, watched, plain, partial(untouched, buffers, generator), pace)
         if plain.all_finite or bool(plain.finite.any()):
             self._refused.in_a_row = 0
             self._base_step(usable=plain.all_finite and not plain.some_exact)
@@ -191,7 +191,7 @@ class LocalGaussNewton(torch.optim.Optimizer):
 
     def _learn(
         self,
-        closure: Closure,
+        evaluate: Evaluate,
         watched: Sequence[Watched],
         plain: Pass,
         further: Callable[[], AbstractContextManager[None]],
@@ -200,7 +200,7 @@ class LocalGaussNewton(torch.optim.Optimizer):
         """Let all modes that are due learn from the batch.
 
         Args:
-            closure: computes output and loss of the batch.
+            evaluate: computes output and loss of the batch.
             watched: the units in the plain pass.
             plain: the pass of the model as it is; its graph is still there.
             further: within it a further pass draws what the first one drew, and leaves running statistics alone.
@@ -213,11 +213,11 @@ class LocalGaussNewton(torch.optim.Optimizer):
 
         def again(stand_ins: Sequence[Watched]) -> Pass:
             with further(), torch.enable_grad(), watching(stand_ins):
-                return Pass(*closure(), self.steps)
+                return Pass(*evaluate(), self.steps)
 
         def loss_with(stand_ins: Sequence[Watched]) -> Tensor:
             with further(), torch.no_grad(), watching(stand_ins):
-                return closure()[1]
+                return evaluate()[1]
 
         feedback: list[Feedback | None] = [None] * len(watched)
         if any(mode.position is not Position.STACK for mode in modes):

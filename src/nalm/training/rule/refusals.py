@@ -14,9 +14,9 @@ from nalm.training.rule.watch import Watched
 MANY_REFUSED = 10  # batches in a row that are not finite, before we say so
 
 
-def refuse_misuse(optimiser: torch.optim.Optimizer, evaluate: Any) -> None:
+def refuse_misuse(optimiser: torch.optim.Optimizer, closure: Any) -> None:
     """Raise what a step cannot work with: no function, a GradScaler, several processes."""
-    if not callable(evaluate):
+    if not callable(closure):
         raise TypeError(
             "step needs the function that computes output and loss, optimiser.step(evaluate, x, target), "
             "and calls backward itself."
@@ -45,7 +45,10 @@ def checked(
     """Output and loss, as the function of the user has told them."""
     output, loss = told if isinstance(told, tuple) and len(told) == 2 else (None, told)
     if not isinstance(output, Tensor) or not isinstance(loss, Tensor):
-        raise TypeError("The function must return two tensors, the model's output and the loss: output, loss.")
+        raise TypeError(
+            "The function must return two tensors, the model's output and the loss: output, loss. If a trainer calls "
+            "step for you, turn that off and call it yourself (Lightning: self.automatic_optimization = False)."
+        )
     if tuple(loss.shape) != runs:
         raise ValueError(
             f"The loss has shape {tuple(loss.shape)}; it needs shape {runs}, a mean over the samples"
