@@ -219,8 +219,8 @@ def real_in_short() -> str:
         f"{time:.2f} times Adam's in as much time.\n\n"
         f"The aim was never to be more than {AIM} times worse than Adam in as much time. It is met on average in {met} "
         f"of the {len(means)} networks{f', not in {missed}' if missed else ''}. It is missed in {len(over)} of "
-        f"{len(rows)} single runs, by a factor of {median(over):.1f} in the middle and {over[-1]:.1f} at most. That is "
-        f"about what chance does: Adam, trained again from the same start on other batches of the same kind, is more "
+        f"{len(rows)} single runs, by a factor of {median(over):.1f} in the middle and {over[-1]:.1f} at most. How "
+        f"much of that is chance: Adam, trained again from the same start on other batches of the same kind, is more "
         f"than {AIM} times worse than itself in {by_chance} of {len(rows)} runs."
     )
 
