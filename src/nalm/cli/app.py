@@ -119,7 +119,8 @@ def _explained(error: Exception) -> tuple[int, str]:
     if hasattr(error, "format_message"):  # of the library that reads command lines
         context = getattr(error, "ctx", None)
         help_at = context.command_path if context else "nalm"
-        return 2, f"{error.format_message().rstrip('.')}; see {help_at} --help"
+        said = error.format_message().replace("Value error, ", "").rstrip(".")
+        return 2, f"{said}{' See' if said.endswith('?') else '; see'} {help_at} --help"
     if isinstance(error, MENDABLE) or type(error).__module__.startswith("nalm."):
         return 2, str(error) or f"{type(error).__name__}, without a further word"
     return 1, (
