@@ -143,6 +143,18 @@ def test_reading_changes_nothing_and_needs_no_forward_pass() -> None:
         assert torch.equal(value, before[name])
 
 
+def test_a_part_that_stands_in_another_mode_stays_in_it() -> None:
+    model = nn.Sequential(nalm.SNMU(2, 2).train(), nalm.SNMU(2, 1).eval())
+    assert nalm.read(model).residual(torch.rand(5, 2)) < 1e-5
+    assert [module.training for module in model.modules()] == [True, True, False]
+
+
+def test_a_misspelt_name_of_the_library_has_what_python_needs_to_suggest_another() -> None:
+    with pytest.raises(AttributeError, match="module 'nalm' has no attribute 'Nmu'") as raised:
+        _ = nalm.Nmu
+    assert (raised.value.name, raised.value.obj) == ("Nmu", nalm)
+
+
 def test_what_cannot_be_read_says_why() -> None:
     with pytest.raises(TypeError, match="Linear is not an arithmetic unit"):
         nalm.read(nn.Linear(2, 1))

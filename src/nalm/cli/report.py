@@ -36,7 +36,7 @@ def report(
     records = [record for source in sources for record in _with_curves(source)]
     names = {record["id"] for record in records}
     found = _with_any(studies().values(), names)
-    if names.difference(*(own for _, own in found)):  # quick ones only where they are needed: naming all runs takes time
+    if names.difference(*(own for _, own in found)):  # naming the runs of the quick ones, too, takes time
         found += _with_any((replace(s.quick(), name=f"{s.name} --quick") for s in studies().values()), names)
     # studies share runs: one that has only some of the runs of another was not asked for
     shown = [study for study, own in found if not any(own < other for _, other in found)]

@@ -81,12 +81,13 @@ def layers_of(model: nn.Module) -> list[Unit]:
 
 def _evaluator(model: nn.Module) -> Callable[[Tensor], Tensor]:
     def call(x: Tensor) -> Tensor:
-        training = model.training
+        modes = {module: module.training for module in model.modules()}  # parts may stand in other modes
         try:
             parameter = next(model.parameters(), None)
             result: Tensor = model.eval()(x if parameter is None else x.to(parameter.device, parameter.dtype))
             return result
         finally:
-            model.train(training)
+            for module, training in modes.items():
+                module.training = training
 
     return call

@@ -188,10 +188,14 @@ class Weight:
 
     def raw(self, unit: nn.Module) -> tuple[Tensor, ...]:
         """The raw parameters of this weight on `unit`."""
-        found = tuple(unit._parameters.get(name) for name in self.parameters)
-        if any(p is None for p in found):
-            raise AttributeError(f"{type(unit).__name__} has no weight {self.name!r} yet")
-        return found  # type: ignore[return-value]
+        found = {name: unit._parameters.get(name) for name in self.parameters}
+        for name in [name for name, parameter in found.items() if parameter is None]:
+            raise TypeError(
+                f"{type(unit).__name__}: its parameter {name!r} was taken away, as torch.nn.utils.parametrize and "
+                "prune and torch.nn.DataParallel do. A unit needs its own: declare the change in `weights` when it is "
+                "built, and use DistributedDataParallel."
+            )
+        return tuple(found.values())  # type: ignore[arg-type]
 
     def value(self, *raw: Tensor) -> Tensor:
         """What the forward pass uses."""

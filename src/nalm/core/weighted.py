@@ -45,9 +45,9 @@ class Weighted(nn.Module):
         weight = replace(weight)
         weight.__set_name__(type(self), name)
         weight.check(type(self).__name__)
-        self.weights[name] = weight
         for parameter in weight.parameters:
             self.register_parameter(parameter, nn.Parameter(self._room(name, weight.sizes(self))))
+        self.weights[name] = weight
 
     @final
     def _room(self, name: str, sizes: Sequence[int]) -> Tensor:
@@ -149,9 +149,10 @@ class Weighted(nn.Module):
     @torch.no_grad()
     def project_(self) -> Self:
         """Put every weight back into its box, in place: call it after each optimiser step."""
-        parameters = dict(self.named_parameters())
-        for name, box in self.boxes():
-            parameters[name].clamp_(*box)
+        for unit, weight in self._declarations():
+            if weight.projection is not None:
+                for parameter in weight.raw(unit):
+                    parameter.clamp_(*weight.projection)
         return self
 
     @final
@@ -176,6 +177,8 @@ class Weighted(nn.Module):
     @final
     def value(self, name: str) -> Tensor:
         """The value of a weight by name, as the forward pass uses it."""
+        if name not in self.weights:
+            raise AttributeError(f"{type(self).__name__} has no weight {name!r}; it has {', '.join(self.weights)}.")
         return self.weights[name].value(*self.weights[name].raw(self))
 
     @final
