@@ -108,6 +108,15 @@ def test_other_ways_of_training_solve(folder: Path, way: str, ranges: str) -> No
     assert f"{count} runs trained, {count} solved" in output
 
 
+def test_one_run_is_told_as_one(tmp_path: Path) -> None:
+    store = ("--store", tmp_path / "runs.db")
+    said = works("run", "single-module/mul", "--quick", "--seeds", 1, "--unit", "NMU", "--range", "U[1,2)", *store)
+    assert "1 run, 0 already kept." in said
+    assert "1 run trained, 1 solved, kept in" in said
+    assert "1 run written" in works("export", tmp_path / "runs.csv", *store)
+    assert "1 new run in" in works("merge", tmp_path / "all.db", tmp_path / "runs.db")
+
+
 def test_a_study_with_a_hint_gives_it_first(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     words = ("single-module/mul", "--recipe", "solver", "--range", "U[1,2)", "--seeds", 1, "--store", folder / "h.db")
     monkeypatch.setattr(Study, "hint", "This will take a while.")

@@ -35,6 +35,7 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["--help", "-h"]},
     help="Neural arithmetic that extrapolates: run the field's experiments, see them beside the published numbers, "
     "solve a table of numbers for its exact formula.",
     epilog="Start with `nalm list`, then try `nalm run single-module/mul --quick` and `nalm show` with the same words.",
