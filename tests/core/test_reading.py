@@ -9,6 +9,7 @@ import pytest
 import sympy
 import torch
 from torch import nn
+from torch.optim.swa_utils import AveragedModel
 
 import nalm
 from tests.units.by_hand import put
@@ -178,3 +179,11 @@ def test_a_compiled_model_reads_as_the_model() -> None:
     compiled = torch.compile(model)  # nothing is compiled before a forward pass
     assert str(nalm.read(compiled, within=1.0)) == str(nalm.read(model, within=1.0))
     assert str(nalm.read(nn.Sequential(torch.compile(model[0]), model[1]))) == str(nalm.read(model))
+
+
+@pytest.mark.parametrize("wrap", [nn.DataParallel, AveragedModel])
+def test_what_wraps_a_model_reads_as_the_model(wrap: type[nn.Module]) -> None:
+    model = nn.Sequential(nalm.NAU(3, 2, seed=0), nalm.NMU(2, 1, seed=0))
+    wrapped = nalm.read(wrap(model))
+    assert str(wrapped) == str(nalm.read(model))
+    assert wrapped.residual(torch.rand(5, 3)) < 1e-6

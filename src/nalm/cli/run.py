@@ -119,7 +119,9 @@ def _train(todo: list[Run], kept: Store, options: Options, cluster: str | None) 
             for record in records:
                 bar.finished(record, alone=cluster is not None)
                 lost = record.get("nonfinite_step") is not None
-                trained.update(runs=1, solved=int(record["solved"]), lost=int(lost))  # a first True would be kept as such
+                trained.update(
+                    runs=1, solved=int(record["solved"]), lost=int(lost)
+                )  # the first is kept as it is: not True
                 if cluster is not None:
                     stop.check()
         return trained
