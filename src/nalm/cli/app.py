@@ -78,7 +78,8 @@ def _options(
 
 
 def command_line(words: Sequence[str]) -> int:
-    """Run a command line and return its exit code: 0, 1 for a fault of ours, 2 for what a user can mend, 130 stopped.
+    """Run a command line and return its exit code: 0, 1 for a fault of ours, 2 for what a user can mend, 130 stopped,
+    141 if nobody reads on.
 
     Never raises: an error is one sentence on the error stream, and with `--json` also a JSON object on the output.
     """
@@ -94,7 +95,7 @@ def command_line(words: Sequence[str]) -> int:
             sys.stdout.flush()
     except KeyboardInterrupt:
         return 130
-    except BrokenPipeError:  # the reader, such as `head`, has seen enough
+    except (BrokenPipeError, SystemExit):  # the reader, such as `head`, has seen enough; Typer then leaves by sys.exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
     except Exception as error:
