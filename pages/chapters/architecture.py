@@ -23,27 +23,28 @@ WIDTH, HEIGHT, GAP, MARGIN = 190, 54, 46, 20  # of a room, and between rooms, in
 
 
 def picture() -> str:
-    """A room stands above what it imports. An arrow that follows from others (a uses b, b uses c) is not drawn."""
+    """A room stands below all that import it. An arrow that follows from others (a uses b, b uses c) is not drawn."""
     uses = {room: _used_by(room) for room in ROOMS}
-    levels = {room: _level(room, uses) for room in ROOMS}
+    arrows = {(upper, lower) for upper in ROOMS for lower in _direct(upper, uses)}
     rows: dict[int, list[str]] = {}
-    for room, level in levels.items():
-        rows.setdefault(level, []).append(room)
+    for room in ROOMS:
+        rows.setdefault(_depth(room, uses), []).append(room)
     widest = max(len(rooms) for rooms in rows.values())
-    places = {
-        room: (
-            MARGIN + (WIDTH + GAP) * (column + (widest - len(rooms)) / 2),
-            MARGIN + (HEIGHT + GAP) * (max(rows) - level),
-        )
-        for level, rooms in rows.items()
-        for column, room in enumerate(rooms)
-    }
+    places: dict[str, tuple[float, float]] = {}
+    for depth, rooms in sorted(rows.items()):
+        above = [places[upper][0] for upper, lower in arrows if lower == rooms[0]]
+        middle = (WIDTH + GAP) * (widest - 1) / 2
+        for column, room in enumerate(rooms):
+            x = middle + (WIDTH + GAP) * (column - (len(rooms) - 1) / 2)
+            if len(rooms) == 1 and above:  # alone in its row: in the middle of those that import it
+                x = sum(above) / len(above) - MARGIN
+            places[room] = (MARGIN + x, MARGIN + (HEIGHT + GAP) * depth)
     width = 2 * MARGIN + widest * WIDTH + (widest - 1) * GAP
     height = 2 * MARGIN + len(rows) * HEIGHT + (len(rows) - 1) * GAP
-    arrows = [_arrow(places[upper], places[lower]) for upper in ROOMS for lower in sorted(_direct(upper, uses))]
-    rooms_drawn = [_room(room, place) for room, place in places.items()]
+    drawn = [_arrow(places[upper], places[lower]) for upper, lower in sorted(arrows)]
+    drawn += [_room(room, place) for room, place in places.items()]
     FIGURES.mkdir(parents=True, exist_ok=True)
-    (FIGURES / "architecture.svg").write_text(_svg(width, height, [*arrows, *rooms_drawn]), encoding="utf-8")
+    (FIGURES / "architecture.svg").write_text(_svg(width, height, drawn), encoding="utf-8")
     return "![Which package imports which](results/figures/architecture.svg)"
 
 
@@ -59,8 +60,8 @@ def _used_by(room: str) -> set[str]:
     return {name.split(".")[1] for name in found if name.startswith("nalm.")} & set(ROOMS) - {room}
 
 
-def _level(room: str, uses: dict[str, set[str]]) -> int:
-    return 1 + max((_level(other, uses) for other in uses[room]), default=-1)
+def _depth(room: str, uses: dict[str, set[str]]) -> int:
+    return 1 + max((_depth(other, uses) for other in uses if room in uses[other]), default=-1)
 
 
 def _direct(room: str, uses: dict[str, set[str]]) -> set[str]:

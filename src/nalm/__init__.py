@@ -4,6 +4,7 @@ Every published Neural Arithmetic Logic Module as a drop-in PyTorch layer (`nalm
 with two lines (`nalm.guide`), exact reading of what was learned (`nalm.read`), the formula of a table (`nalm.solve`).
 """
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -81,7 +82,8 @@ def __getattr__(name: str) -> Any:
             value = getattr(__import__(home, fromlist=[name]), name)  # as `from home import name`
             globals()[name] = value
             return value
-    raise AttributeError(f"module 'nalm' has no attribute {name!r}")
+    # name and obj let Python ask "Did you mean: 'NMU'?"
+    raise AttributeError(f"module 'nalm' has no attribute {name!r}", name=name, obj=sys.modules[__name__])
 
 
 def __dir__() -> list[str]:

@@ -71,6 +71,7 @@ def test_list_keeps_lines_that_have_all_words_whatever_their_case() -> None:
 
 def test_list_of_nothing_suggests_a_name() -> None:
     assert "Did you mean Division?" in fails("list", "divsion")
+    assert "No line has 'xyzzy'. Without words, nalm list shows all." in fails("list", "xyzzy")
 
 
 def test_list_fits_eighty_columns_and_cuts_no_name(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,6 +106,15 @@ def test_other_ways_of_training_solve(folder: Path, way: str, ranges: str) -> No
     output = works(*words, "--store", folder / "ways.db")
     count = ranges.count("U")
     assert f"{count} runs trained, {count} solved" in output
+
+
+def test_one_run_is_told_as_one(tmp_path: Path) -> None:
+    store = ("--store", tmp_path / "runs.db")
+    said = works("run", "single-module/mul", "--quick", "--seeds", 1, "--unit", "NMU", "--range", "U[1,2)", *store)
+    assert "1 run, 0 already kept." in said
+    assert "1 run trained, 1 solved, kept in" in said
+    assert "1 run written" in works("export", tmp_path / "runs.csv", *store)
+    assert "1 new run in" in works("merge", tmp_path / "all.db", tmp_path / "runs.db")
 
 
 def test_a_study_with_a_hint_gives_it_first(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -173,8 +183,10 @@ def test_any_module_can_be_benchmarked(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("rnu",), "Did you mean 'run'"),
         (("help",), "No such command 'help'; see nalm --help"),
+        (("rnu",), "No such command 'rnu'. Did you mean 'run'? See nalm --help"),
+        (("speed", "NMU"), "Invalid value for 'what': 'NMU' is not one of 'units', 'mnist'; see nalm speed --help"),
+        (("run", "mul"), "There is no study 'mul'. Did you mean hillspace/mul or single-module/mul?"),
         (("run",), "Missing argument 'study'; see nalm run --help"),
         (("solve", "table.csv", "--target"), "see nalm --help"),
         (("run", "my_study.py"), "my_study.py is a file; say which name in it is meant: my_study.py:NAME"),

@@ -10,14 +10,18 @@ from typing import Any
 from tests.cli.commands import works
 
 
-def told(page: Path) -> dict[str, Any]:
-    """The multiplication study on a page; others share its runs."""
+def studies(page: Path) -> dict[str, dict[str, Any]]:
+    """The studies on a page, by name."""
     found = re.search(
         r'<script type="application/json" id="data">(.*?)</script>', page.read_text(encoding="utf-8"), re.S
     )
     assert found is not None
-    studies: dict[str, dict[str, Any]] = {study["name"]: study for study in json.loads(found[1])["studies"]}
-    return studies["single-module/mul --quick"]
+    return {study["name"]: study for study in json.loads(found[1])["studies"]}
+
+
+def told(page: Path) -> dict[str, Any]:
+    """The multiplication study on a page; others share its runs."""
+    return studies(page)["single-module/mul --quick"]
 
 
 def test_a_report_of_a_store_has_curves_and_one_of_a_table_has_none(tmp_path: Path) -> None:
@@ -38,3 +42,14 @@ def test_a_report_of_a_store_has_curves_and_one_of_a_table_has_none(tmp_path: Pa
         assert run["expression"] == "x0*x1"
     (cell,) = told(tmp_path / "table.html")["cells"]
     assert [run["curve"] for run in cell["runs"]] == [None, None]
+
+
+def test_studies_that_only_share_runs_of_another_are_left_out(tmp_path: Path) -> None:
+    store = tmp_path / "runs.db"
+    words = ("single-module/mul", "--quick", "--seeds", "1", "--range", "U[1,2)", "--store", store)
+    works("run", *words, "--unit", "NMU,NPU")  # hillspace/mul and scaling/multiplication have the NMU, too
+    works("report", "--store", store, "--output", tmp_path / "page.html")
+    assert list(studies(tmp_path / "page.html")) == ["single-module/mul --quick"]
+    works("run", "scaling/multiplication", *words[1:], "--unit", "z-score")
+    works("report", "--store", store, "--output", tmp_path / "both.html")
+    assert list(studies(tmp_path / "both.html")) == ["scaling/multiplication --quick", "single-module/mul --quick"]

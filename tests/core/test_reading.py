@@ -9,6 +9,7 @@ import pytest
 import sympy
 import torch
 from torch import nn
+from torch.optim.swa_utils import AveragedModel
 
 import nalm
 from tests.units.by_hand import put
@@ -143,6 +144,18 @@ def test_reading_changes_nothing_and_needs_no_forward_pass() -> None:
         assert torch.equal(value, before[name])
 
 
+def test_a_part_that_stands_in_another_mode_stays_in_it() -> None:
+    model = nn.Sequential(nalm.SNMU(2, 2).train(), nalm.SNMU(2, 1).eval())
+    assert nalm.read(model).residual(torch.rand(5, 2)) < 1e-5
+    assert [module.training for module in model.modules()] == [True, True, False]
+
+
+def test_a_misspelt_name_of_the_library_has_what_python_needs_to_suggest_another() -> None:
+    with pytest.raises(AttributeError, match="module 'nalm' has no attribute 'Nmu'") as raised:
+        _ = nalm.Nmu
+    assert (raised.value.name, raised.value.obj) == ("Nmu", nalm)
+
+
 def test_what_cannot_be_read_says_why() -> None:
     with pytest.raises(TypeError, match="Linear is not an arithmetic unit"):
         nalm.read(nn.Linear(2, 1))
@@ -166,3 +179,11 @@ def test_a_compiled_model_reads_as_the_model() -> None:
     compiled = torch.compile(model)  # nothing is compiled before a forward pass
     assert str(nalm.read(compiled, within=1.0)) == str(nalm.read(model, within=1.0))
     assert str(nalm.read(nn.Sequential(torch.compile(model[0]), model[1]))) == str(nalm.read(model))
+
+
+@pytest.mark.parametrize("wrap", [nn.DataParallel, AveragedModel])
+def test_what_wraps_a_model_reads_as_the_model(wrap: type[nn.Module]) -> None:
+    model = nn.Sequential(nalm.NAU(3, 2, seed=0), nalm.NMU(2, 1, seed=0))
+    wrapped = nalm.read(wrap(model))
+    assert str(wrapped) == str(nalm.read(model))
+    assert wrapped.residual(torch.rand(5, 3)) < 1e-6

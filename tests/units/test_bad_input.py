@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 import torch
 from torch import Tensor, nn
+from torch.nn.utils import parametrize, prune
 
 import nalm
 from nalm.bench.find import from_file, nearest
@@ -91,6 +92,54 @@ def test_contradictory_constructions(wrong, message: str) -> None:  # type: igno
 def test_a_chain_of_foreign_layers_names_the_adapter() -> None:
     with pytest.raises(TypeError, match=r"Chain got a Linear; wrap foreign layers in nalm\.Foreign"):
         nalm.Chain(nn.Linear(2, 2))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("cls", "name"), [(nalm.NMU, "W"), (nalm.NAC, "W_hat")])
+def test_a_unit_whose_parameter_was_taken_away_says_who_does_so(cls: type[nalm.Unit], name: str) -> None:
+    said = f"{cls.__name__}: its parameter '{name}' was taken away, as torch.nn.utils.parametrize and"
+    unit = cls(2, 1)
+    with pytest.raises(TypeError, match=said):
+        parametrize.register_parametrization(unit, name, nn.Identity())(torch.ones(1, 2))
+    pruned = cls(2, 1)
+    prune.l1_unstructured(pruned, name, amount=1)
+    uses = [pruned.on_grid, pruned.sparsity, pruned.penalty]
+    for use in [*uses, pruned.project_] if cls.declared["W"].projection else uses:
+        with pytest.raises(TypeError, match=said):
+            use()
+
+
+@pytest.mark.parametrize(
+    ("unit", "values", "message"),
+    [
+        (
+            nalm.NMU(2, 1, seed=0),
+            {"W": [[1, 2]]},
+            r"NMU.W cannot hold \[\[1, 2\]\]; it holds finite numbers from 0 to 1\.",
+        ),
+        (nalm.NAC(2, 1, seed=0), {"W": [[0, -1.1]]}, r"NAC.W cannot hold .*; it holds finite numbers from -1 to 1\."),
+        (nalm.RealNPU(2, 1, seed=0), {"W": [[0, torch.nan]]}, r"RealNPU.W cannot hold .*; it holds finite numbers\."),
+        (
+            nalm.NSR(2, 2, seed=0),
+            {"V1": [[[1.0, 1.0]]]},
+            r"NSR.V1 cannot hold .*; each of its rows is a choice: a 1, and",
+        ),
+        (nalm.NMU(2, 1, seed=0), {"W": [[1, 0, 1]]}, r"NMU.W is given .*; it needs numbers of the shape \(1, 2\)\."),
+        (nalm.NMU(2, 1, 3, seed=0), {"W": "much"}, r"NMU.W is given 'much'; it needs numbers of the shape \(1, 2\)\."),
+    ],
+    ids=str,
+)
+def test_values_that_a_weight_cannot_have_are_refused_and_change_nothing(
+    unit: nalm.Unit, values: dict[str, object], message: str
+) -> None:
+    before = {name: parameter.clone() for name, parameter in unit.named_parameters()}
+    with pytest.raises(ValueError, match=message):
+        unit.set_(**values)
+    assert all(torch.equal(parameter, before[name]) for name, parameter in unit.named_parameters())
+
+
+def test_a_weight_that_is_not_there_is_named_beside_those_that_are() -> None:
+    with pytest.raises(AttributeError, match=r"RealNPU has no weight 'V'; it has W, g\."):
+        nalm.RealNPU(2, 1).value("V")
 
 
 def test_a_layer_is_not_a_list() -> None:

@@ -185,6 +185,22 @@ def test_reading(make: Make) -> None:
 
 
 @every_unit
+@pytest.mark.parametrize("runs", [(), (2,)], ids=str)
+def test_weights_that_are_set_are_what_the_forward_pass_uses(make: Make, runs: tuple[int, ...]) -> None:
+    whole = make(runs, seed=0)
+    for unit in whole.units():
+        for name, weight in unit.weights.items():
+            now = unit.value(name)
+            low, high = weight.box or (min(weight.grid or (-2,)), max(weight.grid or (2,)))
+            between = low + (high - low) * uniforms(9, Stream.NOISE, 0, now.shape)
+            wanted = weight.nearest(between) if weight.link.simplex or weight.link in HARD else between
+            assert unit.set_(**{name: wanted.tolist()}) is unit
+            assert_close(unit.value(name), wanted, 1e-6)
+            if weight.grid:
+                assert bool(weight.on_grid(unit.set_(**{name: weight.nearest(now)}).value(name)).all())
+
+
+@every_unit
 def test_copies(make: Make) -> None:
     unit = make((2,)).eval()
     x = inputs(5)

@@ -47,15 +47,15 @@ def nearest(name: str, valid: Iterable[str]) -> str:
 
 
 def meant(name: str, valid: Iterable[str]) -> str:
-    """A question, with the names that begin alike or else with those most like it; empty if none is.
+    """A question, with the names that have it as a part, or begin alike, or else are most like it; empty if none is.
 
-    >>> meant("NUM", ["NAC", "NMU", "NPU"])
-    'Did you mean NMU or NPU?'
+    >>> meant("NUM", ["NAC", "NMU", "NPU"]), meant("mul", ["multiplication/gates", "single-module/mul"])
+    ('Did you mean NMU or NPU?', 'Did you mean single-module/mul?')
     """
-    lowered = {v.lower(): v for v in valid}
-    close = [v for v in lowered if name and v.startswith(name.lower())]
+    lowered, word = {v.lower(): v for v in valid}, name.lower()
+    close = [v for v in lowered if word in v.split("/")] or [v for v in lowered if word and v.startswith(word)]
     if not close:
-        like = {v: difflib.SequenceMatcher(None, v, name.lower()).ratio() for v in lowered}
+        like = {v: difflib.SequenceMatcher(None, v, word).ratio() for v in lowered}
         best = max(like.values(), default=0.0)
         close = [v for v, ratio in like.items() if ratio == best >= LEAST_LIKE]
     return f"Did you mean {' or '.join(lowered[v] for v in close[:MOST_MEANT])}?" if close else ""

@@ -197,13 +197,12 @@ class Study:
 
     def _repr_html_(self) -> str:
         """In a notebook: what is compared with what, and how to run and see it."""
-        steps = sorted({cell.method.steps for cell in self.cells})
         facts = [
             ("reproduces", self.reproduces),
             ("rows", ", ".join(self.rows)),
             ("columns", ", ".join(self.columns)),
             ("runs", f"{len(self.cells) * self.seeds:,}: {self.seeds} seeds in each of {len(self.cells)} cells"),
-            ("steps", " or ".join(f"{count:,}" for count in steps)),
+            ("steps", steps_of(self.cells)),
             ("run it", f"nalm run {self.name}"),
             ("see it", f"nalm show {self.name}"),
         ]
@@ -268,6 +267,12 @@ class Study:
             method = Descent(replace(recipe, steps=max(recipe.steps, like.method.steps)))
             cells.append(replace(like, row=label, model=model, method=method))
         return replace(self, cells=(*self.cells, *cells))
+
+
+def steps_of(cells: Iterable[Cell]) -> str:
+    """How long the cells train, in words: "500", "1 or 500", "1, 500 or 50,000"."""
+    *counts, longest = [f"{count:,}" for count in sorted({cell.method.steps for cell in cells})]
+    return f"{', '.join(counts)} or {longest}" if counts else longest
 
 
 def _as_recorded(solved: bool, _column: str) -> bool:

@@ -35,6 +35,7 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["--help", "-h"]},
     help="Neural arithmetic that extrapolates: run the field's experiments, see them beside the published numbers, "
     "solve a table of numbers for its exact formula.",
     epilog="Start with `nalm list`, then try `nalm run single-module/mul --quick` and `nalm show` with the same words.",
@@ -77,7 +78,8 @@ def _options(
 
 
 def command_line(words: Sequence[str]) -> int:
-    """Run a command line and return its exit code: 0, 1 for a fault of ours, 2 for what a user can mend, 130 stopped.
+    """Run a command line and return its exit code: 0, 1 for a fault of ours, 2 for what a user can mend, 130 stopped,
+    141 if nobody reads on.
 
     Never raises: an error is one sentence on the error stream, and with `--json` also a JSON object on the output.
     """
@@ -93,7 +95,7 @@ def command_line(words: Sequence[str]) -> int:
             sys.stdout.flush()
     except KeyboardInterrupt:
         return 130
-    except BrokenPipeError:  # the reader, such as `head`, has seen enough
+    except (BrokenPipeError, SystemExit):  # the reader, such as `head`, has seen enough; Typer then leaves by sys.exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
     except Exception as error:
@@ -119,7 +121,8 @@ def _explained(error: Exception) -> tuple[int, str]:
     if hasattr(error, "format_message"):  # of the library that reads command lines
         context = getattr(error, "ctx", None)
         help_at = context.command_path if context else "nalm"
-        return 2, f"{error.format_message().rstrip('.')}; see {help_at} --help"
+        said = error.format_message().replace("Value error, ", "").rstrip(".")
+        return 2, f"{said}{' See' if said.endswith('?') else '; see'} {help_at} --help"
     if isinstance(error, MENDABLE) or type(error).__module__.startswith("nalm."):
         return 2, str(error) or f"{type(error).__name__}, without a further word"
     return 1, (

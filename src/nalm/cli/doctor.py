@@ -7,11 +7,12 @@ from typing import Annotated
 
 import typer
 
+from nalm.cli.options import DEFAULT_STORE
 from nalm.cli.screen import out
 
 
 def doctor(
-    store: Annotated[Path, typer.Argument(help="The store to examine; it is not changed.")],
+    store: Annotated[Path, typer.Argument(help="The store to examine; it is not changed.")] = DEFAULT_STORE,
     save: Annotated[
         Path | None, typer.Option("--save", help="A new store for the sound runs, such as saved.db.")
     ] = None,

@@ -9,7 +9,7 @@ import typer
 
 from nalm.bench.results.writing import TABLES
 from nalm.cli.options import DEFAULT_STORE
-from nalm.cli.screen import out
+from nalm.cli.screen import counted, out
 from nalm.cli.writing import Force, check_file, write_file
 
 
@@ -27,4 +27,4 @@ def export(
 
     with Store(store, readonly=True) as kept:
         count = write_file(output, lambda file: kept.export(file, compact=compact), force, TABLES, [store])
-    out.say(f"{count} runs written to {output}.")
+    out.say(f"{counted(count, 'run')} written to {output}.")

@@ -23,7 +23,7 @@ Words = Annotated[
 def list_all(words: Words = None) -> None:
     """List all units, tasks and studies, or those whose line has all the words given."""
     import nalm.bench.tasks
-    from nalm.bench.find import import_all, nearest, subclasses
+    from nalm.bench.find import import_all, meant, subclasses
     from nalm.bench.studies import studies
     from nalm.bench.task import SampledTask
     from nalm.units import catalogue
@@ -45,7 +45,9 @@ def list_all(words: Words = None) -> None:
     ]
     if not tables:
         names = [row[0] for row in (*units, *tasks, *listed)]
-        raise ValueError(f"No line has {' and '.join(map(repr, words or ()))}. {nearest((words or [''])[0], names)}")
+        sought = words or [""]
+        suggestion = meant(sought[0], names) or "Without words, nalm list shows all."
+        raise ValueError(f"No line has {' and '.join(map(repr, sought))}. {suggestion}")
     out.page(*tables[:-1])
 
 

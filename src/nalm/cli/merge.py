@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from nalm.cli.screen import out
+from nalm.cli.screen import counted, out
 
 
 def merge(
@@ -17,4 +17,4 @@ def merge(
     """Join stores, for example the shards of a cluster. Of equal runs the first is kept."""
     from nalm.bench.results.store import merge as join
 
-    out.say(f"{join(target, *sources)} new runs in {target}.")
+    out.say(f"{counted(join(target, *sources), 'new run')} in {target}.")

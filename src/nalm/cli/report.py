@@ -35,19 +35,20 @@ def report(
     sources = store or [DEFAULT_STORE]
     records = [record for source in sources for record in _with_curves(source)]
     names = {record["id"] for record in records}
-    shown, others = _with_any(studies().values(), names)
-    if others:
-        quick = [replace(study.quick(), name=f"{study.name} --quick") for study in studies().values()]
-        shown += _with_any(quick, names)[0]
+    found = _with_any(studies().values(), names)
+    if names.difference(*(own for _, own in found)):  # naming the runs of the quick ones, too, takes time
+        found += _with_any((replace(s.quick(), name=f"{s.name} --quick") for s in studies().values()), names)
+    # studies share runs: one that has only some of the runs of another was not asked for
+    shown = [study for study, own in found if not any(own < other for _, other in found)]
     page = report_page(shown, records, ", ".join(str(source) for source in sources))
     write_file(output, lambda path: path.write_text(page, encoding="utf-8"), force, (".html",), sources)
     out.say(f"{output} written ({len(page) / 1e3:,.0f} kB). Open it in a browser.")
 
 
-def _with_any(studies: Iterable[Study], names: set[str]) -> tuple[list[Study], set[str]]:
-    """The studies that have any of these runs, and the runs that are in none: naming all runs of a study takes time."""
-    found = [(study, names.intersection(study.ids())) for study in studies]
-    return [study for study, own in found if own], names.difference(*(own for _, own in found))
+def _with_any(studies: Iterable[Study], names: set[str]) -> list[tuple[Study, set[str]]]:
+    """The studies that have any of these runs, and which."""
+    found = ((study, names.intersection(study.ids())) for study in studies)
+    return [(study, own) for study, own in found if own]
 
 
 def _with_curves(source: Path) -> list[dict[str, Any]]:

@@ -12,7 +12,7 @@ import typer
 
 from nalm.cli.options import Selection, takes_selection
 from nalm.cli.progress import Bar, Stop
-from nalm.cli.screen import out, styled
+from nalm.cli.screen import counted, out, styled
 
 if TYPE_CHECKING:
     from nalm.bench.engine.options import Options, Progress
@@ -63,7 +63,7 @@ def run(
     with Store(selection.store) as kept:
         missing = set(kept.missing([r.id for r in runs]))
         todo = [r for r in runs if r.id in missing]
-        out.say(f"{study.name}: {study.title}. {len(runs)} runs, {len(runs) - len(todo)} already kept.")
+        out.say(f"{study.name}: {study.title}. {counted(len(runs), 'run')}, {len(runs) - len(todo)} already kept.")
         if study.hint:
             out.say(study.hint)
         options = Options(engine=engine.value, device=device, threads=cores)
@@ -78,7 +78,7 @@ def run(
         place = kept.path  # another one than asked for, if that was lost on the way
     if count := trained["runs"]:
         lost = f", {trained['lost']} stopped at weights that are not finite" if trained["lost"] else ""
-        out.say(f"{count} run{'s' if count > 1 else ''} trained, {trained['solved']} solved{lost}, kept in {place}.")
+        out.say(f"{counted(count, 'run')} trained, {trained['solved']} solved{lost}, kept in {place}.")
     out.say(f"See them: nalm {selection.words('show')}", "cyan")
 
 
@@ -119,7 +119,9 @@ def _train(todo: list[Run], kept: Store, options: Options, cluster: str | None) 
             for record in records:
                 bar.finished(record, alone=cluster is not None)
                 lost = record.get("nonfinite_step") is not None
-                trained.update(runs=1, solved=bool(record["solved"]), lost=lost)
+                trained.update(
+                    runs=1, solved=int(record["solved"]), lost=int(lost)
+                )  # the first is kept as it is: not True
                 if cluster is not None:
                     stop.check()
         return trained

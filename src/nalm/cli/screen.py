@@ -32,6 +32,14 @@ def styled(text: str, style: str) -> Text:
     return Text(visible(text), style=style)
 
 
+def counted(count: int, noun: str) -> str:
+    """
+    >>> counted(1, "run"), counted(1234, "new run")
+    ('1 run', '1234 new runs')
+    """
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
 class Screen(Console):
     """A console to which every string is plain text."""
 

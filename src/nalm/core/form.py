@@ -14,42 +14,11 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from nalm.core.weight import IDENTITY, Weight, nearest
+from nalm.core.weight import nearest
+from nalm.core.weight import write_weight as write_weight
 
 LARGEST_LOG = 40.0  # the square of exp(40) is still a float32, so that a squared error is finite
 LARGEST_ERROR = 20.0  # half of it: a logarithm that is off by more (inputs near zero) says no more than that
-
-
-def write_weight(unit: Any, weight: Weight, value: Tensor, where: Tensor | None = None) -> None:
-    """Store `value` in the raw parameters of a weight: exactly on its grid, to about 1e-7 elsewhere.
-
-    `where` says which elements are stored; it is broadcast to the weight's shape. By default all.
-    """
-    raw = weight.raw(unit)
-    if weight.box is not None:
-        value = value.clamp(*weight.box)
-    value = value.to(raw[0].dtype)
-    stored = weight.link.raw(value) if weight.link is IDENTITY else _inverted(weight, value)
-    for parameter, number in zip(raw, stored, strict=True):
-        parameter.copy_(number if where is None else torch.where(where, number, parameter))
-
-
-def _inverted(weight: Weight, value: Tensor) -> list[Tensor]:
-    """Raw parameters of any value between the ends of the grid, by bisection along the line between the two ends."""
-    grid, value = weight.grid or (0.0, 1.0), value.double()
-    ends = [weight.link.raw(torch.full_like(value, end)) for end in (min(grid), max(grid))]
-
-    def point(share: Tensor) -> list[Tensor]:
-        return [torch.lerp(a, b, share) for a, b in zip(*ends, strict=True)]
-
-    low, high = torch.zeros_like(value), torch.ones_like(value)
-    for _ in range(50):
-        middle = (low + high) / 2
-        below = weight.link.value(*point(middle)) < value
-        low, high = torch.where(below, middle, low), torch.where(below, high, middle)
-    exact = weight.link.raw(weight.nearest(value))
-    on_grid = weight.distance(value) == 0
-    return [torch.where(on_grid, e, p) for e, p in zip(exact, point((low + high) / 2), strict=True)]
 
 
 def _odd(numbers: Tensor) -> Tensor:

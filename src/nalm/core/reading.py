@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from torch import Tensor, nn
+from torch.optim.swa_utils import AveragedModel
 
 from nalm.core.arguments import NotNegative, checks_arguments
 from nalm.core.expression import ON_GRID, Decision, Expression, expression_of, symbols_for
@@ -68,6 +69,9 @@ def _simplified(output: Any) -> Any:
     return simplify_logic(output)
 
 
+WRAPPERS = (nn.DataParallel, nn.parallel.DistributedDataParallel, AveragedModel)  # they compute what they wrap
+
+
 def layers_of(model: nn.Module) -> list[Unit]:
     """The units that a model is made of, if it consists of units one after another; else a TypeError."""
     if isinstance(model, Unit):
@@ -76,17 +80,20 @@ def layers_of(model: nn.Module) -> list[Unit]:
         return [unit for layer in model for unit in layers_of(layer)]
     if isinstance(compiled := getattr(model, "_orig_mod", None), nn.Module):  # what torch.compile has wrapped
         return layers_of(compiled)
+    if isinstance(model, WRAPPERS):
+        return layers_of(model.module)
     raise TypeError(f"{type(model).__name__} is not an arithmetic unit; read its units: read(model.some_unit).")
 
 
 def _evaluator(model: nn.Module) -> Callable[[Tensor], Tensor]:
     def call(x: Tensor) -> Tensor:
-        training = model.training
+        modes = {module: module.training for module in model.modules()}  # parts may stand in other modes
         try:
             parameter = next(model.parameters(), None)
             result: Tensor = model.eval()(x if parameter is None else x.to(parameter.device, parameter.dtype))
             return result
         finally:
-            model.train(training)
+            for module, training in modes.items():
+                module.training = training
 
     return call

@@ -188,10 +188,14 @@ class Weight:
 
     def raw(self, unit: nn.Module) -> tuple[Tensor, ...]:
         """The raw parameters of this weight on `unit`."""
-        found = tuple(unit._parameters.get(name) for name in self.parameters)
-        if any(p is None for p in found):
-            raise AttributeError(f"{type(unit).__name__} has no weight {self.name!r} yet")
-        return found  # type: ignore[return-value]
+        found = {name: unit._parameters.get(name) for name in self.parameters}
+        for name in [name for name, parameter in found.items() if parameter is None]:
+            raise TypeError(
+                f"{type(unit).__name__}: its parameter {name!r} was taken away, as torch.nn.utils.parametrize and "
+                "prune and torch.nn.DataParallel do. A unit needs its own: declare the change in `weights` when it is "
+                "built, and use DistributedDataParallel."
+            )
+        return tuple(found.values())  # type: ignore[arg-type]
 
     def value(self, *raw: Tensor) -> Tensor:
         """What the forward pass uses."""
@@ -251,6 +255,38 @@ class Weight:
             return [self.numbers(row) for row in value]
         triples = zip(value.tolist(), self.nearest(value).tolist(), self.on_grid(value).tolist(), strict=True)
         return [_exact(nearest) if on_grid else number for number, nearest, on_grid in triples]
+
+
+def write_weight(unit: nn.Module, weight: Weight, value: Tensor, where: Tensor | None = None) -> None:
+    """Store `value` in the raw parameters of a weight: exactly on its grid, to about 1e-7 elsewhere.
+
+    `where` says which elements are stored; it is broadcast to the weight's shape. By default all.
+    """
+    raw = weight.raw(unit)
+    if weight.box is not None:
+        value = value.clamp(*weight.box)
+    value = value.to(raw[0].dtype)
+    stored = weight.link.raw(value) if weight.link is IDENTITY else _inverted(weight, value)
+    for parameter, number in zip(raw, stored, strict=True):
+        parameter.copy_(number if where is None else torch.where(where, number, parameter))
+
+
+def _inverted(weight: Weight, value: Tensor) -> list[Tensor]:
+    """Raw parameters of any value between the ends of the grid, by bisection along the line between the two ends."""
+    grid, value = weight.grid or (0.0, 1.0), value.double()
+    ends = [weight.link.raw(torch.full_like(value, end)) for end in (min(grid), max(grid))]
+
+    def point(share: Tensor) -> list[Tensor]:
+        return [torch.lerp(a, b, share) for a, b in zip(*ends, strict=True)]
+
+    low, high = torch.zeros_like(value), torch.ones_like(value)
+    for _ in range(50):
+        middle = (low + high) / 2
+        below = weight.link.value(*point(middle)) < value
+        low, high = torch.where(below, middle, low), torch.where(below, high, middle)
+    exact = weight.link.raw(weight.nearest(value))
+    on_grid = weight.distance(value) == 0
+    return [torch.where(on_grid, e, p) for e, p in zip(exact, point((low + high) / 2), strict=True)]
 
 
 def free(shape: str, start: Start) -> Weight:

@@ -16,7 +16,9 @@ from torch import Tensor, nn
 from nalm.core.arguments import Index, Seed, checks_arguments, is_whole, shown
 from nalm.core.start import Fan, Start
 from nalm.core.uniforms import Stream, seeds_of, uniforms
-from nalm.core.weight import Weight, to_grid
+from nalm.core.weight import IDENTITY, Weight, to_grid, write_weight
+
+_WRITTEN = 1e-6  # how near a squashed weight must come to what it was given: raw parameters are found by bisection
 
 
 class Weighted(nn.Module):
@@ -45,9 +47,9 @@ class Weighted(nn.Module):
         weight = replace(weight)
         weight.__set_name__(type(self), name)
         weight.check(type(self).__name__)
-        self.weights[name] = weight
         for parameter in weight.parameters:
             self.register_parameter(parameter, nn.Parameter(self._room(name, weight.sizes(self))))
+        self.weights[name] = weight
 
     @final
     def _room(self, name: str, sizes: Sequence[int]) -> Tensor:
@@ -149,9 +151,10 @@ class Weighted(nn.Module):
     @torch.no_grad()
     def project_(self) -> Self:
         """Put every weight back into its box, in place: call it after each optimiser step."""
-        parameters = dict(self.named_parameters())
-        for name, box in self.boxes():
-            parameters[name].clamp_(*box)
+        for unit, weight in self._declarations():
+            if weight.projection is not None:
+                for parameter in weight.raw(unit):
+                    parameter.clamp_(*weight.projection)
         return self
 
     @final
@@ -174,8 +177,49 @@ class Weighted(nn.Module):
     # -- values --------------------------------------------------------------------------------------------------
 
     @final
+    @torch.no_grad()
+    def set_(self, **values: Any) -> Self:
+        """Store weights by hand, in place: afterwards `unit.W` is what was given, exactly so on its grid.
+
+        Writing into `unit.W` itself may change a copy only: it is the value that the forward pass uses, which many
+        units compute from raw parameters.
+
+        Args:
+            values: numbers by the names of this unit's own weights, of a weight's shape; all runs get the same unless
+                runs axes stand in front.
+
+        >>> import nalm
+        >>> print(nalm.read(nalm.NAC(2, 1).set_(W=[[1, -1]])))
+        x0 - x1
+        """
+        for name, given in values.items():
+            now = self.value(name)
+            weight = self.weights[name]
+            wanted = self._broadcast(name, given, now)
+            before = [parameter.clone() for parameter in weight.raw(self)]
+            write_weight(self, weight, wanted)
+            off = (self.value(name) - wanted).abs() / wanted.abs().clamp(min=1)
+            if not bool((off <= max(_WRITTEN, 4 * torch.finfo(now.dtype).eps)).all()):  # NaN is not there either
+                for parameter, kept in zip(weight.raw(self), before, strict=True):
+                    parameter.copy_(kept)
+                raise ValueError(f"{type(self).__name__}.{name} cannot hold {shown(given)}; {_holds(weight)}.")
+        return self
+
+    @final
+    def _broadcast(self, name: str, given: Any, now: Tensor) -> Tensor:
+        try:
+            return torch.as_tensor(given, dtype=now.dtype, device=now.device).expand_as(now).clone()
+        except (TypeError, ValueError, RuntimeError) as error:
+            sizes = tuple(now.shape[len(self.runs) :])
+            raise ValueError(
+                f"{type(self).__name__}.{name} is given {shown(given)}; it needs numbers of the shape {sizes}."
+            ) from error
+
+    @final
     def value(self, name: str) -> Tensor:
         """The value of a weight by name, as the forward pass uses it."""
+        if name not in self.weights:
+            raise AttributeError(f"{type(self).__name__} has no weight {name!r}; it has {', '.join(self.weights)}.")
         return self.weights[name].value(*self.weights[name].raw(self))
 
     @final
@@ -213,6 +257,16 @@ class Weighted(nn.Module):
         return twin
 
     __iter__ = None  # a layer is not a list, although a cohort can be indexed
+
+
+def _holds(weight: Weight) -> str:
+    """What values a weight can have, for an error message."""
+    if weight.link.simplex:
+        return "each of its rows is a choice: a 1, and zeros"
+    if weight.box is None and weight.link is IDENTITY:
+        return "it holds finite numbers"
+    low, high = weight.box or (min(weight.grid or (0,)), max(weight.grid or (1,)))
+    return f"it holds finite numbers from {low:g} to {high:g}"
 
 
 def _directly_inside(module: nn.Module) -> Iterator[Weighted]:

@@ -60,7 +60,7 @@ def test_numbers_and_intervals_are_whole() -> None:
 def test_each_table_says_seeds_steps_and_method() -> None:
     study = find_study("single-module/mul")
     for text in (shown(study, 200), markdown_tables(study, entries(study))):
-        assert text.count("25 seeds per cell, 1 or 500 or 50,000 steps") == len(PANELS)
+        assert text.count("25 seeds per cell, 1, 500 or 50,000 steps") == len(PANELS)
         assert "95 % Wilson interval" in text
         assert "maximum-likelihood mean of a beta distribution" in text
 

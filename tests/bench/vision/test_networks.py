@@ -196,6 +196,16 @@ def test_the_input_penalty_is_the_published_one() -> None:
     assert float(Recurrent(ExactProduct(2, 1), 1.0, 1.0).input_penalty(mean)) == 0
 
 
+def test_in_log_space_the_input_penalty_sees_logarithms_as_in_the_published_code() -> None:
+    digits = torch.tensor([[2.0, 3.0], [5.0, 7.0]])
+    logs = [math.log(digit + 1e-7) for digit in (2.0, 3.0, 5.0, 7.0)]
+    for cell in (nalm.MulNACLinear(2, 1, seed=0), nalm.MulNAC(2, 1, seed=0)):
+        _, seen = Recurrent(cell, 1.0, 1.0)(digits)
+        assert float(seen[0].detach()) == pytest.approx(sum(logs) / 4)
+    for unit in (nalm.NMU(2, 1, seed=0), nalm.NRU(2, 1, seed=0)):
+        assert float(Recurrent(unit, 1.0, 1.0)(digits)[1][0].detach()) == pytest.approx(17 / 4)
+
+
 def test_a_sequence_network_reads_each_image_alone() -> None:
     torch.manual_seed(0)
     network = SequenceNetwork(Recurrent(ExactProduct(2, 1), 1.0)).eval()

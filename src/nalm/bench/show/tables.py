@@ -8,7 +8,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from nalm.bench.results.summary import CellSummary
-from nalm.bench.study import Published, Study
+from nalm.bench.study import Published, Study, steps_of
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -112,8 +112,8 @@ def basis(study: Study, entries: Sequence[CellSummary]) -> str:
     fewest, most = min(e.runs for e in entries), max(e.runs for e in entries)
     seeds = f"{fewest} to {most} seeds" if fewest < most else f"{most} seed{'s' if most > 1 else ''}"
     shown = {(e.row, e.column) for e in entries}
-    steps = sorted({cell.method.steps for cell in study.cells if (cell.row, cell.column) in shown})
-    return f"{seeds} per cell, {' or '.join(f'{s:,}' for s in steps)} steps"
+    steps = steps_of(cell for cell in study.cells if (cell.row, cell.column) in shown)
+    return f"{seeds} per cell, {steps} steps"
 
 
 def footnotes(study: Study, entries: Sequence[CellSummary]) -> list[str]:

@@ -11,7 +11,9 @@ from nalm.bench.vision.digits import SIDE
 from nalm.bench.vision.distortion import CANVAS
 from nalm.bench.vision.readers import SmallReader, classifier, soft_argmax
 from nalm.bench.vision.splines import Localiser, ThinPlateSpline, sampled
+from nalm.core.form import Product
 from nalm.core.unit import Unit
+from nalm.units.nac import EPSILON
 
 
 class Reading(nn.Module):
@@ -98,19 +100,26 @@ class Recurrent(nn.Module):
         self.cell = cell
         self.start = start
         self.idle = idle
+        form = cell.form if isinstance(cell, Unit) else None
+        self.in_log_space = isinstance(form, Product) and not form.signed
 
     def forward(self, digits: Tensor) -> tuple[Tensor, Tensor]:
-        """Digits `(samples, length)` to all results on the way, of the same shape, and the cell's mean input `(2,)`."""
+        """Digits `(samples, length)` to all results on the way, of the same shape, and the mean `(2,)` of what the
+        cell's weights multiply: its inputs, or their logarithms."""
         result = torch.full_like(digits[:, :1], self.start)
         results, inputs = [], []
         for digit in digits.unbind(1):
             inputs.append(torch.cat([digit[:, None], result], -1))
             result = self.cell(inputs[-1])
             results.append(result)
-        return torch.cat(results, -1), torch.stack(inputs).mean((0, 1))
+        seen = torch.stack(inputs)
+        return torch.cat(results, -1), (torch.log(seen.abs() + EPSILON) if self.in_log_space else seen).mean((0, 1))
 
     def input_penalty(self, mean_input: Tensor) -> Tensor:
-        """R_z: an input that the unit ignores should be idle on average, else the reader may scale its digits."""
+        """R_z: an input that the unit ignores should be idle on average, else the reader may scale its digits.
+
+        In log space the published code asks for an idle logarithm of 1, where 0 would change nothing; so does this.
+        """
         if not isinstance(self.cell, Unit) or "W" not in self.cell.weights:
             return mean_input.new_zeros(())
         return ((1 - self.cell.value("W").abs()) * (self.idle - mean_input).square()).mean()
