@@ -52,7 +52,10 @@ def once_for_table(most: int) -> Callable[[Callable[Concatenate[Array, P], R]], 
     return wrap
 
 
-@once_for_table(most=4)  # the same for every size of the noise
+_full = once_for_table(most=4)(full)  # the same for every size of the noise
+
+
+@once_for_table(most=4)
 def _have_all_digits(X: Array) -> bool:
     return all(full(column) or exact_settings(column) for column in X.T)
 
@@ -114,7 +117,7 @@ class Problem:
     @cached_property
     def rounding(self) -> float:
         """The relative error of a stored number: that of float32, unless all digits of float64 are there."""
-        fine = full(self.y) and _have_all_digits(self.X)
+        fine = _full(self.y) and _have_all_digits(self.X)
         return SETTINGS.fine_rounding if fine else SETTINGS.rounding
 
     @cached_property
