@@ -83,10 +83,16 @@ class _Scan:
         self.rest = rest / height if height > 0 else rest
 
     def best(self, factors: Array, waves: list[Array]) -> list[int | None]:
-        """For each factor `(factors, rows)`, which of the waves leaves least; None if none is likely to be there.
+        """For each factor `(factors, rows)`, which of the waves leaves least; None if none is likely to be there."""
+        left = self._left_roughly(factors, waves)
+        places = np.argmin(left, axis=1)
+        return [int(at) if row[at] < SETTINGS.wave_likely else None for row, at in zip(left, places, strict=True)]
 
-        All factors at once, by products of matrices. The length of what is new in a wave follows there from a
-        difference of squares, which costs digits; where too few of them are left, the wave is passed over.
+    def _left_roughly(self, factors: Array, waves: list[Array]) -> Array:
+        """The relative error for each factor and scale, of all at once by products of matrices.
+
+        The length of what is new in a wave follows from a difference of squares, which costs digits; where too few of
+        them are left, all counts as left.
         """
         times = self._weighted(factors)
         onto = (times[:, None] * np.vstack([self.basis.T, self.rest])).reshape(-1, times.shape[1])
@@ -105,9 +111,8 @@ class _Scan:
                 beside = second - both**2 / length
                 explained = explained + (other - target * both / length) ** 2 / beside
                 determined = np.minimum(determined, beside / (times**2 @ waves[1] ** 2))
-        left = np.sqrt(1 - np.clip(np.where(determined > SETTINGS.wave_determined, explained, 0.0), 0.0, 1.0))
-        places = np.argmin(left, axis=1)
-        return [int(at) if row[at] < SETTINGS.wave_likely else None for row, at in zip(left, places, strict=True)]
+        explained = np.where(determined > SETTINGS.wave_determined, explained, 0.0)
+        return np.asarray(np.sqrt(1 - np.clip(explained, 0.0, 1.0)))
 
     def refined(self, factor: Array, grid: Array, place: int) -> float | None:
         """The scale that leaves least around a place of the grid; None if no wave is there."""
