@@ -11,6 +11,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 
+from nalm.core.arguments import shown
 from nalm.solver.data.digits import exact_settings, full
 from nalm.solver.data.dimensions import Dimensions
 from nalm.solver.formula.algebra import Formula
@@ -243,6 +244,8 @@ def checked(X: Any, y: Any, *, noise: Any = None, seed: int = 0) -> Problem:
 
 
 def _numbers(values: Any, what: str) -> Array:
+    if hasattr(values, "toarray"):
+        raise ValueError(f"{what} is a sparse matrix; give {what}.toarray()")
     try:
         array = np.asarray(values)
         if array.dtype.kind in "OSU":
@@ -252,7 +255,7 @@ def _numbers(values: Any, what: str) -> Array:
         if array.dtype.kind not in "biuf":
             raise ValueError(f"values of type {array.dtype} are not numbers")
         return np.ascontiguousarray(array, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"{what} must hold numbers only: {error}{_first_text(values)}") from None
 
 
@@ -262,8 +265,8 @@ def _first_text(values: Any) -> str:
     for position, entry in np.ndenumerate(array):
         try:
             float(entry)
-        except (TypeError, ValueError):
-            return f"; first such entry {entry!r} at {tuple(int(i) for i in position)}"
+        except (TypeError, ValueError, OverflowError):
+            return f"; first such entry {shown(entry)} at {tuple(int(i) for i in position)}"
     return ""
 
 
