@@ -251,6 +251,14 @@ def outliers(rng: Rng, X: Array) -> Case:
     return Case(X, y + np.std(y) * bad * rng.uniform(-3, 3, len(y)), law, noisy=True)
 
 
+def slightly_wrong_rows(rng: Rng, X: Array) -> Case:
+    """Up to a third of the rows are off by the same small share, all others exact: that looks like a little noise."""
+    law = any_law(rng, X.shape[1])
+    wrong = rng.random(len(X)) < rng.choice([0.02, 0.06, 0.12, 0.3])
+    wrong[rng.integers(len(X))] = True
+    return Case(X, law(X) * np.where(wrong, 1 + rng.choice([1e-3, 5e-3, 2e-2, 5e-2]), 1.0), law, noisy=True)
+
+
 def function_in_noise(rng: Rng, X: Array) -> Case:
     """A smooth function under noise that just hides that it is no arithmetic."""
     case = smooth(rng, X)
@@ -522,7 +530,7 @@ FAMILIES: tuple[Callable[[Rng, Array], Case], ...] = (
     heteroscedastic_noise, additive_noise, few_levels, float16, correlated, gaussian_process, hidden_variable,
     outliers, input_noise, regimes, function_in_noise, nothing, replicated, printed, random_walk, heavy_tails,
     special_in_noise, near_law_in_noise, smooth_in_noise, near_curve, curve_in_noise, near_curve_in_noise,
-    table_of_marks, whole_numbers, solution_in_time, units_of_all_sizes, near_root, implicit,
+    table_of_marks, whole_numbers, solution_in_time, units_of_all_sizes, near_root, implicit, slightly_wrong_rows,
 )  # fmt: skip
 RESERVED = FAMILIES[2::3]
 

@@ -15,7 +15,9 @@ import csv
 import os
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import redirect_stdout
+from io import StringIO
 from itertools import product
 from pathlib import Path
 
@@ -44,15 +46,17 @@ def fit_nalm(X: Array, y: Array, seconds: float) -> Fitted:
     return solution.predict, str(solution.expression), str(solution.status)
 
 
-def fit_gplearn(X: Array, y: Array, seconds: float) -> Fitted:
+def fit_gplearn(X: Array, y: Array, seconds: float, functions: Sequence[str] = ()) -> Fitted:
     """gplearn 0.4, population 1000, one generation at a time until the cap."""
+    from gplearn.functions import make_function
     from gplearn.genetic import SymbolicRegressor
 
+    exponential = make_function(function=lambda x: np.exp(np.clip(x, -50, 50)), name="exp", arity=1)  # it has none
     began = time.process_time()
     model = SymbolicRegressor(
         population_size=1000,
         generations=1,
-        function_set=("add", "sub", "mul", "div", "sqrt"),
+        function_set=("add", "sub", "mul", "div", "sqrt", *(exponential if f == "exp" else f for f in functions)),
         const_range=(-10.0, 10.0),
         metric="mse",
         parsimony_coefficient=1e-4,
@@ -66,12 +70,12 @@ def fit_gplearn(X: Array, y: Array, seconds: float) -> Fitted:
         model.set_params(generations=model.generations + 1)
 
 
-def fit_pyoperon(X: Array, y: Array, seconds: float) -> Fitted:
+def fit_pyoperon(X: Array, y: Array, seconds: float, functions: Sequence[str] = ()) -> Fitted:
     """pyoperon 0.6 with its default population, constants optimised, one thread."""
     from pyoperon.sklearn import SymbolicRegressor
 
     model = SymbolicRegressor(
-        allowed_symbols="add,sub,mul,div,sqrt,square,constant,variable",
+        allowed_symbols=",".join(["add,sub,mul,div,sqrt,square,constant,variable", *functions]),
         generations=100_000,
         max_evaluations=100_000_000,
         max_time=int(max(1, seconds)),
@@ -81,6 +85,16 @@ def fit_pyoperon(X: Array, y: Array, seconds: float) -> Fitted:
     )
     model.fit(X, y)
     return model.predict, model.get_model_string(model.model_, 6), ""
+
+
+def fit_rils_rols(X: Array, y: Array, seconds: float, _functions: Sequence[str] = ()) -> Fitted:
+    """RILS-ROLS 1.3 as it comes: it always has sin, cos, exp, ln, sqrt and squares, and prints as it goes."""
+    from rils_rols.rils_rols import RILSROLSRegressor
+
+    model = RILSROLSRegressor(max_fit_calls=10**9, max_seconds=seconds, random_state=0)
+    with redirect_stdout(StringIO()):
+        model.fit(X, y)
+    return model.predict, str(model.model), ""
 
 
 def _no_value(X: Array) -> Array:

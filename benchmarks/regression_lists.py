@@ -3,7 +3,7 @@
     python benchmarks/regression_lists.py                                    # ours, no noise: what is not there yet
     python benchmarks/regression_lists.py --noise 0.001 0.01 0.1             # the noise levels of SRBench
     python benchmarks/regression_lists.py --rows 256                         # fewer rows
-    python benchmarks/regression_lists.py --methods gplearn pyoperon --lists Feynman --seconds 5
+    python benchmarks/regression_lists.py --methods gplearn pyoperon rils-rols --lists Feynman --seconds 10
     python benchmarks/regression_lists.py --match "^I\\.6" --print            # some again, shown and not stored
 
 Results go to `results/solver-lists.csv`, from which `python -m pages.build solver` writes the page.
@@ -46,7 +46,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
-from regression import fit_gplearn, fit_pyoperon
+from regression import fit_gplearn, fit_pyoperon, fit_rils_rols
 from regression_laws import Array, Law
 
 HERE = Path(__file__).parent
@@ -146,12 +146,14 @@ def beyond(equation: Equation) -> tuple[Array, Array]:
     return Equation(equation.list, equation.law, wider).table(400, seed=2)
 
 
-Fit = Callable[[Array, Array, float], tuple[Callable[[Array], Array], str, str]]
+Fit = Callable[[Array, Array, float, tuple[str, ...]], tuple[Callable[[Array], Array], str, str]]
+FUNCTIONS = ("sin", "cos", "exp", "log")
+"""What peers may use beside arithmetic and roots: all but three laws of Feynman's list need no more."""
 
 
 def peer(fit: Fit, seen: Seen, seconds: float) -> Outcome:
     try:
-        predict, formula, _ = fit(seen.X, seen.y, seconds)
+        predict, formula, _ = fit(seen.X, seen.y, seconds, FUNCTIONS)
         error = distance(predict(seen.X_out), seen.y_out)
     except ValueError as failure:  # pyoperon stops on front members without a finite value
         return Outcome("failed", float("inf"), False, str(failure))
@@ -165,7 +167,7 @@ def distance(values: Array, truth: Array) -> float:
     return size if np.isfinite(size) else float("inf")
 
 
-PEERS: dict[str, Fit] = {"gplearn": fit_gplearn, "pyoperon": fit_pyoperon}
+PEERS: dict[str, Fit] = {"gplearn": fit_gplearn, "pyoperon": fit_pyoperon, "rils-rols": fit_rils_rols}
 
 
 def run(method: str, equation: Equation, rows: int, noise: float, seconds: float | None) -> dict[str, str]:

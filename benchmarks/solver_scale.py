@@ -32,6 +32,15 @@ def no_law(X: Array) -> Array:
     return np.asarray(np.sin(3 * X[:, 0]) + X[:, 1] ** 2 + 0.1 * rng.normal(size=len(X)))
 
 
+def tangled(X: Array) -> Array:
+    """A smooth function of three columns that no shape holds."""
+    return np.asarray(np.sin(3 * X[:, 0]) * np.exp(np.sin(2 * X[:, 1] * X[:, 2])))
+
+
+def tangled_in_noise(X: Array) -> Array:
+    return tangled(X) + 0.1 * np.random.default_rng(1).normal(size=len(X))
+
+
 def noise(X: Array) -> Array:
     return np.random.default_rng(1).normal(size=len(X))
 
@@ -48,6 +57,8 @@ CASES: dict[str, tuple[Callable[[], Array], Callable[[Array], Array], float | No
     "a law in 1,000,000 rows x 20 columns": (lambda: uniform(1_000_000, 20), law, None),
     "no law in 1,000,000 rows x 20 columns, max_seconds=15": (lambda: uniform(1_000_000, 20), no_law, 15.0),
     "no law in 200 rows x 10 columns": (lambda: uniform(200, 10), no_law, None),
+    "no formula of ours, in noise, in 200 rows x 10 columns": (lambda: uniform(200, 10), tangled_in_noise, None),
+    "no formula of ours in 200 rows x 10 columns": (lambda: uniform(200, 10), tangled, None),
     "noise in 200 rows x 10 columns": (lambda: uniform(200, 10), noise, None),
     "no law in 200 rows x 3 columns": (lambda: uniform(200, 3), no_law, None),
     "no law in 10,000 rows x 3 columns": (lambda: uniform(10_000, 3), no_law, None),

@@ -206,7 +206,12 @@ def test_what_a_wave_leaves_is_that_of_a_regression(function: Function) -> None:
     np.testing.assert_allclose(
         rough._left(factor, rough.waves(scales)), exact._left(factor, exact.waves(scales)), atol=1e-4
     )
-    assert rough.basis.dtype == (np.float32 if function is Function.SIN else np.float64)
+    assert rough.precision == ("float32" if function is Function.SIN else "float64")
+    factors = np.stack([np.ones(60), factor, 1e200 * factor, 0 * factor])
+    for one, several in zip(factors, exact._left_roughly(factors, exact.waves(scales)), strict=True):
+        np.testing.assert_allclose(several, exact._left(one, exact.waves(scales)), atol=1e-6)
+    slow = np.array([1e-7])  # a line but for rounding: what is new in it is chance, and must not look like a find
+    assert np.all(exact._left_roughly(factors[:1], exact.waves(slow)) == 1)
 
 
 LAWS_OF_WAVES = {

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 
 from nalm.solver import Status, solve
 from nalm.solver.data.columns import standard
@@ -99,6 +100,22 @@ def test_odd_column_names_become_symbols():
     solution = solve(frame, X[:, 0] * X[:, 1] / X[:, 2])
     assert str(solution.expression) == "lambda*mass (kg)/Δt"
     assert solution.expression.numpy()(X)[:, 0] == pytest.approx(X[:, 0] * X[:, 1] / X[:, 2])
+    years = pd.DataFrame(X, columns=["2019", "2020", "2021"])
+    assert str(solve(years, X[:, 0] * X[:, 1]).expression) == "x2019*x2020"
+
+
+@pytest.mark.parametrize(
+    ("table", "weights", "said"),
+    [
+        (X, [1.0, 1.0, -2.0, *[1.0] * (len(X) - 3)], "weights must be finite and at least 0; that of row 2 is -2"),
+        (X, [np.nan, *[1.0] * (len(X) - 1)], "that of row 0 is nan"),
+        (sparse.csr_matrix(X), None, r"X is a sparse matrix; give X.toarray\(\)"),
+        ([[10**400, 1]] * len(X), None, r"X must hold numbers only.*at \(0, 0\)"),
+    ],
+)
+def test_what_is_no_table_or_no_weight_is_named(table, weights, said) -> None:
+    with pytest.raises(ValueError, match=said):
+        solve(table, Y, weights=weights)
 
 
 def test_a_notebook_shows_the_formula_and_names_of_columns_as_text() -> None:

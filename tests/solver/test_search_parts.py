@@ -235,11 +235,11 @@ def test_outliers_are_looked_for_where_rows_are_twice_those_drawn(monkeypatch: p
     monkeypatch.setattr(outliers, "climb", climbed)
     none = Verdict(Candidate(Input(1), "s", 9.0, 0.5), Status.NONE)
 
-    def draws(rows: int, columns: int, status: Status = Status.NONE) -> list[int]:
+    def draws(rows: int, columns: int, status: Status = Status.NONE, noise: float = 0.0) -> list[int]:
         drawn.clear()
         table = np.random.default_rng(1).random((rows, columns))
         problem = Problem(table, np.arange(float(rows)))
-        finding = Finding(problem, (), replace(none, status=status))
+        finding = Finding(replace(problem, noise=noise), (), replace(none, status=status))
         assert without_outliers(finding, gathered(problem), list(range(columns)), None) is finding
         return list(drawn)
 
@@ -248,6 +248,7 @@ def test_outliers_are_looked_for_where_rows_are_twice_those_drawn(monkeypatch: p
     assert draws(36, 6) == [18] * SETTINGS.outlier_draws  # three for each column
     assert draws(35, 6) == []
     assert draws(36, 6, Status.AMBIGUOUS) == []
+    assert draws(36, 6, Status.AMBIGUOUS, noise=0.01) == [18] * SETTINGS.outlier_draws  # what looks like noise may be
     listed = Contradictions(tuple(range(9)), 200, fits=False).named
     assert listed.endswith("0, 1, 2, 3, 4, 5, 6, 7 ...")
     assert Contradictions(tuple(range(8)), 200, fits=False).named.endswith("6, 7")

@@ -37,11 +37,11 @@ def table(rows: int, columns: int, seed: int = 0, low: float = 1.0, high: float 
 # -- what a fit may leave ------------------------------------------------------------------------------------------
 
 
-def test_a_fit_may_leave_what_is_close_or_three_deviations_of_the_noise() -> None:
+def test_a_fit_may_leave_what_is_close_or_twice_the_noise() -> None:
     X = table(20, 2)
     plain = Problem(X, X[:, 0])
     assert plain.reach(1e-4) == 1e-4
-    assert replace(plain, noise=0.01).reach(1e-4) == pytest.approx(0.03)
+    assert replace(plain, noise=0.01).reach(1e-4) == pytest.approx(0.02)
     assert replace(plain, noise=0.01).reach(0.05) == 0.05
 
 
@@ -183,11 +183,12 @@ def test_a_scan_finds_the_scale_of_a_wave_beside_a_line_and_behind_a_factor(func
     base, factor = np.column_stack([np.ones(120), X]), X[:, 1]
     line = Line(base, 3 - X[:, 0] + 2 * factor * truth(X[:, 0]), np.ones(120))
     scan = _Scan(line, X[:, 0], function, rows=96, seed=0)
-    place = scan.best(factor, scan.waves(grid))
+    nowhere, place = scan.best(np.stack([np.zeros(120), factor]), scan.waves(grid))
+    assert nowhere is None
     assert scan.refined(factor, grid, place) == pytest.approx(scale, rel=1e-5)
     nothing = Line(base, np.random.default_rng(4).normal(size=120), np.ones(120))
     noise = _Scan(nothing, X[:, 0], function, rows=96, seed=0)
-    assert noise.best(factor, noise.waves(grid)) is None
+    assert noise.best(factor[None], noise.waves(grid)) == [None]
 
 
 def test_rows_count_alike_unless_targets_are_of_many_sizes() -> None:

@@ -379,3 +379,36 @@ def test_rows_that_repeat_with_equal_targets_leave_no_noise_to_explain_errors() 
     assert "rows that repeat have equal targets" in again.evidence.notes[1]
     noisy = np.repeat(y, 8) + 1e-3 * np.random.default_rng(1).normal(size=144)
     assert "rows that repeat" not in " ".join(solve(np.repeat(x, 8)[:, None], noisy).evidence.notes)
+
+
+# -- a few wrong rows look like noise --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("wrong", "factor"), [(10, 1.02), (8, 1.5)])
+def test_an_exact_law_at_all_but_a_few_rows_explains_more_than_noise(wrong: int, factor: float) -> None:
+    rng = np.random.default_rng(3)
+    X = rng.uniform(1, 2, (200, 3))
+    y = X[:, 0] * X[:, 1] / X[:, 2]
+    rows = rng.choice(200, wrong, replace=False)
+    y[rows] *= factor
+    solution = solve(X, y, effort="quick")
+    assert str(solution.expression) == "x0*x1/x2"
+    assert solution.status is Status.AMBIGUOUS
+    assert f"{wrong} of 200 rows contradict the formula" in solution.evidence.notes[0]
+    assert solution.evidence.noise == solution.evidence.additive == 0
+
+
+def test_noise_that_a_few_rows_make_up_claims_nothing() -> None:
+    rng = np.random.default_rng(100)
+    X = rng.uniform(1, 2, (200, 2))
+    y = X[:, 0] * X[:, 1]
+    y[rng.choice(200, 12, replace=False)] *= 1.02  # more than are named, so the noise is estimated
+    solution = solve(X, y, effort="quick")
+    assert solution.status not in CLAIMS  # 1.001*x0*x1, said to be known to 0.0003
+    few = "most rows agree far better"
+    few_wrong = np.where(rng.random(2000) < 0.06, 1.0, 0.0)
+    longer_tails = (rng.normal(size=2000), rng.laplace(size=2000), rng.standard_t(3, 2000))
+    for tails, doubted in (*((noise, False) for noise in longer_tails), (few_wrong, True)):
+        X = rng.uniform(1, 2, (2000, 1))
+        problem = Problem(X, 3 * X[:, 0] + 0.01 * tails, additive=0.01 * float(np.std(tails)))
+        assert doubt(problem, WeightedSum(((Fraction(3), A),))).startswith(few) == doubted

@@ -1,7 +1,8 @@
 """Tables with a few wrong rows: a law that a handful of rows show, and nearly all others agree with.
 
 Least squares is spoiled by one wrong row, but a few rows drawn at random are probably all right. What they show is
-asked of all rows; those that contradict it are named.
+asked of all rows; those that contradict it are named. A few rows far off also look like noise at all rows, so this is
+asked as well where a noise was estimated: an exact law at nearly all rows explains more than any noise.
 """
 
 from __future__ import annotations
@@ -32,9 +33,11 @@ def without_outliers(finding: Finding, rows: GatheredRows, columns: Sequence[int
         columns: which columns the finding is over.
         seconds: how long it may take.
     """
-    problem = finding.problem
+    given = rows.problem
+    problem = replace(finding.problem, noise=given.noise, additive=given.additive)
+    estimated = finding.problem.noisy and not given.noisy
     few = max(SETTINGS.outlier_rows, SETTINGS.rows_per_column * problem.columns)
-    if finding.verdict.status is not Status.NONE or 2 * few > problem.rows or not problem.columns:
+    if not (finding.verdict.status is Status.NONE or estimated) or 2 * few > problem.rows or not problem.columns:
         return finding
     rng = np.random.default_rng(problem.seed)
     shapes = [shape for shape in SHAPES if shape.cost is Cost.CLOSED_FORM]
@@ -43,11 +46,11 @@ def without_outliers(finding: Finding, rows: GatheredRows, columns: Sequence[int
             for _ in range(SETTINGS.outlier_draws):
                 drawn = problem.of_rows(rng.choice(problem.rows, size=few, replace=False))
                 for verdict in climb(Scope(drawn, EFFORTS["quick"]), shapes):
-                    if verdict.status is Status.NONE or (law := _at_most_rows(finding.problem, verdict)) is None:
+                    if verdict.status is Status.NONE or (law := _at_most_rows(problem, verdict)) is None:
                         continue
-                    against = contradictions(finding.problem, law.candidate.formula, rows, columns)
+                    against = contradictions(problem, law.candidate.formula, rows, columns)
                     if against.few:
-                        return replace(finding, verdict=law.doubted(against.named))
+                        return Finding(problem, finding.tried, law.doubted(against.named))
     except OutOfTime:
         pass
     return finding

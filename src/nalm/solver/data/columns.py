@@ -14,11 +14,14 @@ from nalm.solver.settings import SETTINGS
 
 
 def column_names(X: Any, names: Sequence[str] | None, columns: int) -> list[str]:
-    """The names given, else those of a DataFrame, else `x0, x1, ...`; one for each column, all distinct."""
+    """The names given, else those of a DataFrame, else `x0, x1, ...`; one for each column, all distinct.
+
+    A whole number as a name gets an x in front, as nobody could tell it from a number in a formula.
+    """
     given = names if names is not None else getattr(X, "columns", None)
     if given is None:
         return [f"x{i}" for i in range(columns)]
-    labels = [f"x{name}" if isinstance(name, Integral) else str(name) for name in given]
+    labels = [f"x{name}" if isinstance(name, Integral) or str(name).isdecimal() else str(name) for name in given]
     if len(labels) != columns:
         raise ValueError(f"{len(labels)} names for {columns} columns: {labels}")
     if any(not name.strip() for name in labels):

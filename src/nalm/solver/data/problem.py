@@ -11,6 +11,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 
+from nalm.core.arguments import shown
 from nalm.solver.data.digits import exact_settings, full
 from nalm.solver.data.dimensions import Dimensions
 from nalm.solver.formula.algebra import Formula
@@ -52,7 +53,10 @@ def once_for_table(most: int) -> Callable[[Callable[Concatenate[Array, P], R]], 
     return wrap
 
 
-@once_for_table(most=4)  # the same for every size of the noise
+_full = once_for_table(most=4)(full)  # the same for every size of the noise
+
+
+@once_for_table(most=4)
 def _have_all_digits(X: Array) -> bool:
     return all(full(column) or exact_settings(column) for column in X.T)
 
@@ -114,7 +118,7 @@ class Problem:
     @cached_property
     def rounding(self) -> float:
         """The relative error of a stored number: that of float32, unless all digits of float64 are there."""
-        fine = full(self.y) and _have_all_digits(self.X)
+        fine = _full(self.y) and _have_all_digits(self.X)
         return SETTINGS.fine_rounding if fine else SETTINGS.rounding
 
     @cached_property
@@ -240,6 +244,8 @@ def checked(X: Any, y: Any, *, noise: Any = None, seed: int = 0) -> Problem:
 
 
 def _numbers(values: Any, what: str) -> Array:
+    if hasattr(values, "toarray"):
+        raise ValueError(f"{what} is a sparse matrix; give {what}.toarray()")
     try:
         array = np.asarray(values)
         if array.dtype.kind in "OSU":
@@ -249,7 +255,7 @@ def _numbers(values: Any, what: str) -> Array:
         if array.dtype.kind not in "biuf":
             raise ValueError(f"values of type {array.dtype} are not numbers")
         return np.ascontiguousarray(array, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"{what} must hold numbers only: {error}{_first_text(values)}") from None
 
 
@@ -259,8 +265,8 @@ def _first_text(values: Any) -> str:
     for position, entry in np.ndenumerate(array):
         try:
             float(entry)
-        except (TypeError, ValueError):
-            return f"; first such entry {entry!r} at {tuple(int(i) for i in position)}"
+        except (TypeError, ValueError, OverflowError):
+            return f"; first such entry {shown(entry)} at {tuple(int(i) for i in position)}"
     return ""
 
 

@@ -68,8 +68,9 @@ def checked_weights(weights: Any, rows: int) -> Array:
     array = np.full(rows, float(array)) if array.ndim == 0 else array
     if array.shape != (rows,):
         raise ValueError(f"weights must be one number for each of the {rows} rows, but have shape {array.shape}")
-    if not np.all(np.isfinite(array)) or np.any(array < 0):
-        raise ValueError("weights must be finite and at least 0")
+    if not np.all(usable := np.isfinite(array) & (array >= 0)):
+        row = int(np.argmin(usable))
+        raise ValueError(f"weights must be finite and at least 0; that of row {row} is {array[row]:g}")
     if np.sum(array > 0) < SETTINGS.fewest_rows:
         raise ValueError(f"fewer than {SETTINGS.fewest_rows} rows have a weight above zero: too few for a formula")
     return array

@@ -20,8 +20,9 @@ class Arithmetic:
     """Relative error above which a combination is not worth a verdict."""
     nearly_whole: float = 0.05
     """Distance from a whole weight at which it is rounded at once, before refitting."""
-    blur_reach: float = 3.0
-    """Times the expected relative error that a fit may leave: three deviations, beside what it may leave anyway."""
+    blur_reach: float = 2.0
+    """Times the expected relative error that a fit may leave, beside what it may leave anyway: the square of a target
+    has twice its relative error. At 1.5, Feynman's III.10.19 is lost in noise of 0.1."""
     snapped: float = 1e-3
     """Distance from the grid at which all weights are taken for grid points, without refitting one after another."""
     rank_cutoff: float = 1e-13
@@ -168,6 +169,9 @@ class Arithmetic:
     """Steps after which the best start must have come near: on 15 laws of the lists it left 0.01 or less by then."""
     descent_hope: float = 0.05
     """Relative error that counts as near."""
+    descent_settled: float = 0.01
+    """Share of its error that the best start, once it is worth a fit, must gain in a step: noise leaves no more to gain
+    (without it a step near the end leaves a thousandth)."""
     descent_look: int = 9
     """Steps after which only the best third of the starts goes on: those that succeeded on these laws were the best of
     all by then."""

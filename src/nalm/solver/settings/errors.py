@@ -64,7 +64,9 @@ class Errors:
     1.5 to 6.5 without noise, and with noise of 0.01 and 0.1 deviations 0.9 to 1.7 and 0.9 to 1.2."""
 
     choosing_rows: int = 200
-    """Rows that choose the columns of a regression: one on so many takes 20 ms, and there are some ten."""
+    """Rows that choose the columns of a regression: one on so many takes 7 ms, and there are some ten."""
+    choosing_widths: tuple[float, ...] = (1.5,)
+    """Widths of its kernels meanwhile: which columns help hardly depends on them."""
     most_helpful: int = 8
     """Columns it may have, the most important ones: with more, rows are too far from each other to tell anything."""
     as_helpful: float = 1.05
@@ -95,8 +97,9 @@ class Errors:
     """Terms with functions among which sums are looked for, the likeliest: a quarter of those without noise."""
     far_off: float = 10.0
     """Likely sizes of the noise. Refining the numbers of a proposal does not bring larger errors down to it."""
-    off: float = 3.0
-    """The same once they have been refined for one kind of noise, before they are for the other."""
+    off: float = 1.0
+    """The same once they have been refined for one kind of noise, before they are for the other: then half of the
+    errors are below the likely size, even of noise that is larger where targets are."""
     functional_proposals_blurred: int = 4
     """Formulas taken from each arithmetic shape of a derived problem: there are many, and the nearest come first."""
     cubic_excess: float = 1.5

@@ -86,6 +86,9 @@ class Functions:
     wave_likely: float = 0.5
     """Share of the target left at `rough_rows` at the best scanned scale, above which no wave is looked at closer: of
     0.3 at all rows, five deviations of what 32 rows show (0.91 of the squares explained, and 0.75)."""
+    wave_determined: float = 1e-10
+    """Share of a wave's squared length that must be new beside a line for its guess to count: a million roundings of
+    float64; sines in float32 have 1e-14 of their own there. The slowest curve scanned, an exponential, has 7e-9."""
     wave_close: float = 0.3
     """The same at `telling_rows`, above which no wave is there."""
     changing_close: float = 0.05

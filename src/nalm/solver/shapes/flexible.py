@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property, lru_cache
 from itertools import combinations
 from itertools import product as product_of
 
@@ -28,6 +29,11 @@ class Terms:
 
     formulas: tuple[Formula, ...]
     values: Array
+
+    @cached_property
+    def discounts(self) -> Array:
+        """By how much a longer term counts for less, `(terms,)`."""
+        return np.array([SETTINGS.length_discount ** size(formula) for formula in self.formulas])
 
     def __add__(self, other: Terms) -> Terms:
         return Terms(self.formulas + other.formulas, np.hstack([self.values, other.values]))
@@ -77,9 +83,8 @@ def saturating_terms(problem: Problem, columns: Sequence[int]) -> Terms:
         for chosen in combinations(positive, count):
             for signs in product_of((1, -1), repeat=count - 1):  # m and 1/m saturate alike
                 inverse = monomial(*((i, -sign) for i, sign in zip(chosen, (1, *signs), strict=True)))
-                for share in SETTINGS.saturating_shares:
-                    half = float(f"{1 / np.quantile(evaluate(inverse, problem.X), share):.2g}")
-                    formulas.append(product([(total([(Fraction(1), ONE), (half, inverse)]), -1)]))
+                for at in np.quantile(evaluate(inverse, problem.X), SETTINGS.saturating_shares):
+                    formulas.append(product([(total([(Fraction(1), ONE), (float(f"{1 / at:.2g}"), inverse)]), -1)]))
     return _evaluated(problem, formulas)
 
 
@@ -129,7 +134,7 @@ def _chosen(
     weighted = scale[:, None] * terms.values[fitted]
     lengths = np.sum(weighted**2, axis=0)
     squares = lengths - (basis[:, 0] @ weighted) ** 2
-    discounts, present = _discounts(terms), set(terms.formulas)
+    discounts, present = terms.discounts, set(terms.formulas)
     chosen: list[int] = []
     by_chance = 0
     while len(chosen) < longest and by_chance < SETTINGS.chance_terms:
@@ -152,22 +157,22 @@ def _chosen(
         new = scale[:, None] * more.values[fitted]
         squares = squares - (direction @ weighted) ** 2
         terms, weighted = terms + more, np.hstack([weighted, new])
-        discounts = np.append(discounts, _discounts(more))
+        discounts = np.append(discounts, more.discounts)
         lengths = np.append(lengths, np.sum(new**2, axis=0))
         squares = np.append(squares, np.sum((new - basis @ (basis.T @ new)) ** 2, axis=0))
     return terms, chosen
 
 
-def _discounts(terms: Terms) -> Array:
-    """By how much a longer term counts for less, `(terms,)`."""
-    return np.array([SETTINGS.length_discount ** size(formula) for formula in terms.formulas])
-
-
 def _products(problem: Problem, terms: Terms, chosen: int, columns: Sequence[int], present: set[Formula]) -> Terms:
     """The chosen term times each column, unless that is present already."""
-    made = {product([(terms.formulas[chosen], 1), (Input(i), 1)]): i for i in columns}
+    made = {_times(terms.formulas[chosen], i): i for i in columns}
     new = {formula: i for formula, i in made.items() if formula not in present}
     return Terms(tuple(new), terms.values[:, [chosen]] * problem.X[:, list(new.values())])
+
+
+@lru_cache(maxsize=4096)  # the rows held out ask for those of all rows
+def _times(formula: Formula, column: int) -> Formula:
+    return product([(formula, 1), (Input(column), 1)])
 
 
 def _evaluated(problem: Problem, formulas: Sequence[Formula]) -> Terms:

@@ -132,8 +132,10 @@ class _Descent:
                 now[better] = new[better]
             gained = better & (tried_errors <= (1 - SETTINGS.descent_gain) * errors)
             stalled = not np.any(gained) and bool(np.all(damping > SETTINGS.hopeless_damping))
+            first = int(np.argmin(tried_errors))
+            near = better[first] and (1 - SETTINGS.descent_settled) * errors[first] < tried_errors[first] < close
             errors = np.where(better, tried_errors, errors)
-            if stalled or np.min(errors) < SETTINGS.arrived * close:
+            if stalled or near or np.min(errors) < SETTINGS.arrived * close:
                 break
         return exponents, errors
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TypeAlias
 
 import numpy as np
@@ -110,8 +110,7 @@ class Shape:
         """The same shape, which sees only these columns."""
 
         def propose(scope: Scope) -> Groups:
-            narrow = Scope(scope.problem.of_columns(columns), scope.effort)
-            for group in self.propose(narrow):
+            for group in self.propose(_narrow(scope, tuple(columns))):
                 yield (renumbered(formula, columns) for formula in group)
 
         return replace(self, propose=propose)
@@ -120,3 +119,8 @@ class Shape:
         """What is proposed, without formulas whose physical units do not balance."""
         for group in self.propose(scope):
             yield (formula for formula in group if scope.problem.balances(formula))
+
+
+@lru_cache(maxsize=1)  # every shape asks for the same, and what is known of one table is kept by its identity
+def _narrow(scope: Scope, columns: tuple[int, ...]) -> Scope:
+    return Scope(scope.problem.of_columns(columns), scope.effort)

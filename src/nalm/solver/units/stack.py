@@ -40,9 +40,10 @@ def stack(formula: Formula, columns: int) -> Unit:
     >>> stack(PowerProduct(((Input(0), Fraction(1)), (Input(2), Fraction(-1)))), 3)
     NRU(3, 1)
     """
-    from nalm.core.containers import Chain
+    layers = _layers(_whole(formula), columns)
+    from nalm.core.containers import Chain  # takes seconds to load, for nothing where there is no stack
 
-    units = [_unit(layer) for layer in _layers(_whole(formula), columns)]
+    units = [_unit(layer) for layer in layers]
     return units[0] if len(units) == 1 else Chain(*units)
 
 

@@ -35,6 +35,10 @@ def doubt(problem: Problem, formula: Formula) -> str:
         return few
     if problem.noisy and _distinct(problem, formula) < SETTINGS.rows_per_term * _terms_missed(problem, formula):
         return "there are too few distinct rows to tell noise from what the formula may have missed"
+    if problem.noisy and _few_rows_err(problem, formula):
+        return (
+            "most rows agree far better with each other than the noise has it: a few may be wrong and sway the numbers"
+        )
     pinned = SETTINGS.pinned if problem.printed is None else SETTINGS.pinned_in_print
     if not spread_elsewhere(problem, formula) < (SETTINGS.pinned_under_noise if problem.noisy else pinned):
         return "the data do not pin down the numbers in this formula: others predict differently elsewhere"
@@ -80,6 +84,13 @@ def _terms_missed(problem: Problem, formula: Formula) -> int:
     in each of the others."""
     read = len(inputs(formula))
     return min(math.comb(read + 3, 3), SETTINGS.most_cubic_terms) + 2 * (problem.columns - read)
+
+
+def _few_rows_err(problem: Problem, formula: Formula) -> bool:
+    """Are the errors of most rows alike, and those of a few so large that these make up the noise?"""
+    errors = problem.errors(formula)
+    typical = float(np.median(np.abs(errors - np.median(errors))))
+    return typical < SETTINGS.lone_errors * float(np.sqrt(np.mean(errors**2)))
 
 
 def exponents_are_certain(problem: Problem, formula: Formula) -> bool:

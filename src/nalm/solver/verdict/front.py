@@ -23,6 +23,7 @@ from nalm.solver.shapes.approximation import fitted_sum, rounded
 from nalm.solver.shapes.flexible import Terms, linear_terms, paired_terms, saturating_terms, single_terms, sparse_sums
 from nalm.solver.shapes.screen import by_importance
 from nalm.solver.verdict.candidate import Candidate, Finding, Fitted, Status, Verdict
+from nalm.solver.verdict.learning import telling
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,10 +96,14 @@ def _on_front(finding: Finding, entries: Sequence[FrontEntry], weights: Array) -
 
 
 def _sparse_sums(problem: Problem, weights: Array) -> Iterator[FrontEntry]:
-    """Sums of growing length, of plain columns and of all terms: of many, more are chosen by chance."""
+    """Sums of growing length, of plain columns and of all terms: of many, more are chosen by chance.
+
+    Where some columns leave only noise of the target, all terms are those of these columns.
+    """
     ranked = [int(i) for i in by_importance(problem)]
+    yield from _held_out(problem, weights, linear_terms(problem, ranked[: SETTINGS.single_columns]), [])
+    ranked = [i for i in ranked if i in (telling(problem) or ranked)]
     columns = ranked[: SETTINGS.single_columns]
-    yield from _held_out(problem, weights, linear_terms(problem, columns), [])
     terms = single_terms(problem, columns) + paired_terms(problem, ranked[: SETTINGS.paired_columns])
     terms = terms + saturating_terms(problem, columns)
     yield from _held_out(problem, weights, terms, columns)

@@ -80,7 +80,7 @@ def _helpful(problem: Problem) -> tuple[int, ...]:
     order = by_importance(problem)[: SETTINGS.most_helpful].tolist()
 
     def error(columns: Sequence[int]) -> float:
-        return _regression(problem, columns, rows).left
+        return _regression(problem, columns, rows, SETTINGS.choosing_widths).left
 
     if len(order) == 1:
         return (order[0],)
@@ -100,12 +100,14 @@ def _typical(errors: Array) -> float:
     return float(np.median(np.abs(errors)))
 
 
-def _regression(problem: Problem, columns: Sequence[int], rows: Indices) -> Regression:
+def _regression(
+    problem: Problem, columns: Sequence[int], rows: Indices, widths: Sequence[float] = SETTINGS.regression_widths
+) -> Regression:
     """The best of several on these columns, by its errors at each of these rows when it is fitted to the others."""
     z, y = standard(problem.X[:, list(columns)])[rows], standard(problem.y)[rows]
     distance = np.sum(z**2, axis=1)[:, None] + np.sum(z**2, axis=1) - 2 * z @ z.T
     tried: list[Regression] = []
-    for width in SETTINGS.regression_widths:
+    for width in widths:
         sizes, directions = linalg.eigh(np.exp(-distance / (2 * z.shape[1] * width**2)), driver="evd")
         along = directions.T @ y
         for ridge in SETTINGS.regression_ridges:

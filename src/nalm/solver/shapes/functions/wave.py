@@ -57,9 +57,8 @@ def _waves_of(
     for function in (f for f in grids if f in chosen and len(grids[f])):
         rough = _Scan(line, x, function, SETTINGS.rough_rows, problem.seed, rough=True)
         fine = _Scan(line, x, function, SETTINGS.telling_rows, problem.seed)
-        coarse = rough.waves(grids[function])  # the same for every factor
-        for factor, values in factors:
-            place = rough.best(values, coarse)
+        places = rough.best(np.stack([values for _, values in factors]), rough.waves(grids[function]))
+        for (factor, values), place in zip(factors, places, strict=True):
             scale = None if place is None else fine.refined(values, grids[function], place)
             if scale is not None and function is Function.SIN:
                 yield from _sine(problem, line, factor, values, argument, scale)
@@ -75,19 +74,45 @@ class _Scan:
     """
 
     def __init__(self, line: Line, x: Array, function: Function, rows: int, seed: int, rough: bool = False) -> None:
-        precision = "float32" if rough and function is Function.SIN else "float64"
-        self.rows, basis = rows_beside(line.columns, rows, seed)
-        self.x, self.function, self.basis = x[self.rows, None], function, basis.astype(precision)
-        self.weights, y = line.weights[self.rows, None], line.y[self.rows]
-        rest = y - basis @ (basis.T @ y)
+        self.precision = "float32" if rough and function is Function.SIN else "float64"
+        self.rows, self.basis = rows_beside(line.columns, rows, seed)
+        self.x, self.function = x[self.rows, None], function
+        self.weights, y = line.weights[self.rows], line.y[self.rows]
+        rest = y - self.basis @ (self.basis.T @ y)
         height = float(np.linalg.norm(rest))
-        self.rest = (rest / height if height > 0 else rest).astype(precision)
+        self.rest = rest / height if height > 0 else rest
 
-    def best(self, factor: Array, waves: list[Array]) -> int | None:
-        """Which of the waves leaves least; None if none is likely to be there."""
-        left = self._left(factor, waves)
-        place = int(np.argmin(left))
-        return place if left[place] < SETTINGS.wave_likely else None
+    def best(self, factors: Array, waves: list[Array]) -> list[int | None]:
+        """For each factor `(factors, rows)`, which of the waves leaves least; None if none is likely to be there."""
+        left = self._left_roughly(factors, waves)
+        places = np.argmin(left, axis=1)
+        return [int(at) if row[at] < SETTINGS.wave_likely else None for row, at in zip(left, places, strict=True)]
+
+    def _left_roughly(self, factors: Array, waves: list[Array]) -> Array:
+        """The relative error for each factor and scale, of all at once by products of matrices.
+
+        The length of what is new in a wave follows from a difference of squares, which costs digits; where too few of
+        them are left, all counts as left.
+        """
+        times = self._weighted(factors)
+        onto = (times[:, None] * np.vstack([self.basis.T, self.rest])).reshape(-1, times.shape[1])
+        along = [(onto @ wave).reshape(len(times), -1, wave.shape[1]) for wave in waves]  # (factors, basis + 1, scales)
+
+        def new(one: int, other: int) -> Array:
+            return np.asarray(
+                times**2 @ (waves[one] * waves[other]) - np.sum(along[one][:, :-1] * along[other][:, :-1], axis=1)
+            )
+
+        with np.errstate(all="ignore"):
+            length, target = new(0, 0), along[0][:, -1]
+            explained, determined = target**2 / length, length / (times**2 @ waves[0] ** 2)
+            if len(waves) == 2:
+                second, both, other = new(1, 1), new(0, 1), along[1][:, -1]
+                beside = second - both**2 / length
+                explained = explained + (other - target * both / length) ** 2 / beside
+                determined = np.minimum(determined, beside / (times**2 @ waves[1] ** 2))
+        explained = np.where(determined > SETTINGS.wave_determined, explained, 0.0)
+        return np.asarray(np.sqrt(1 - np.clip(explained, 0.0, 1.0)))
 
     def refined(self, factor: Array, grid: Array, place: int) -> float | None:
         """The scale that leaves least around a place of the grid; None if no wave is there."""
@@ -102,8 +127,8 @@ class _Scan:
     def waves(self, scales: Array) -> list[Array]:
         """The wave at each scale, `(rows, scales)`: one for each function, two for a sine of any phase."""
         if self.function is Function.SIN:  # of any phase, so it may begin anywhere: small arguments have more digits
-            argument = ((self.x - self.x[0]) * scales).astype(self.basis.dtype)
-            return [np.sin(argument), np.cos(argument)]
+            argument = ((self.x - self.x[0]) * scales).astype(self.precision)
+            return [np.sin(argument).astype(float), np.cos(argument).astype(float)]
         argument = self.x * scales
         if self.function is Function.EXP:  # from its largest value down, so that nothing overflows
             return [np.exp(argument - np.max(argument, axis=0))]
@@ -111,8 +136,7 @@ class _Scan:
 
     def _left(self, factor: Array, columns: list[Array]) -> Array:
         """The relative error for each scale."""
-        weighted = factor[self.rows, None] * self.weights
-        weighted = (weighted / (np.max(np.abs(weighted)) or 1.0)).astype(self.basis.dtype)  # of any size
+        weighted = self._weighted(factor[None]).T
         with np.errstate(all="ignore"):
             fresh = [self._fresh(weighted * column) for column in columns]
             if len(fresh) == 2:
@@ -120,6 +144,12 @@ class _Scan:
                 fresh[1] = fresh[1] / np.linalg.norm(fresh[1], axis=0)
             explained = sum((self.rest @ column) ** 2 for column in fresh)
         return np.asarray(np.nan_to_num(np.sqrt(np.maximum(1 - explained, 0)), nan=1.0))
+
+    def _weighted(self, factors: Array) -> Array:
+        """Factors at the scanned rows, times the weights of these; of any size, so they are scaled to 1."""
+        times = factors[:, self.rows] * self.weights
+        largest = np.max(np.abs(times), axis=1, keepdims=True)
+        return np.asarray(times / np.where(largest > 0, largest, 1.0))
 
     def _fresh(self, columns: Array) -> Array:
         left = columns - self.basis @ (self.basis.T @ columns)
