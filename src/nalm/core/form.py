@@ -14,8 +14,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from nalm.core.weight import nearest
-from nalm.core.weight import write_weight as write_weight
+from nalm.core.weight import nearest, write_weight
 
 LARGEST_LOG = 40.0  # the square of exp(40) is still a float32, so that a squared error is finite
 LARGEST_ERROR = 20.0  # half of it: a logarithm that is off by more (inputs near zero) says no more than that

@@ -12,8 +12,8 @@ import torch
 from torch import Tensor, nn
 
 from nalm.core.containers import StaticMixture
-from nalm.core.form import write_weight
 from nalm.core.unit import Unit
+from nalm.core.weight import write_weight
 from nalm.training.rule.ruled import Ruled, covered
 from nalm.training.rule.watch import Watched
 
