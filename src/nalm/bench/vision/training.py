@@ -78,7 +78,7 @@ class Training:
         return {name: value.tolist() for name, value in values.items() if value.numel() <= LARGEST_SHOWN}
 
     def sparsity(self) -> float:
-        """The largest distance of a weight to its grid."""
+        """The largest sparsity error of its units."""
         return max((float(unit.sparsity().detach()) for unit in self.units), default=0.0)
 
     @property
