@@ -37,11 +37,11 @@ def table(rows: int, columns: int, seed: int = 0, low: float = 1.0, high: float 
 # -- what a fit may leave ------------------------------------------------------------------------------------------
 
 
-def test_a_fit_may_leave_what_is_close_or_twice_the_noise() -> None:
+def test_a_fit_may_leave_what_is_close_or_three_deviations_of_the_noise() -> None:
     X = table(20, 2)
     plain = Problem(X, X[:, 0])
     assert plain.reach(1e-4) == 1e-4
-    assert replace(plain, noise=0.01).reach(1e-4) == pytest.approx(0.02)
+    assert replace(plain, noise=0.01).reach(1e-4) == pytest.approx(0.03)
     assert replace(plain, noise=0.01).reach(0.05) == 0.05
 
 

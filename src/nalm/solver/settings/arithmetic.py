@@ -20,9 +20,10 @@ class Arithmetic:
     """Relative error above which a combination is not worth a verdict."""
     nearly_whole: float = 0.05
     """Distance from a whole weight at which it is rounded at once, before refitting."""
-    blur_reach: float = 2.0
-    """Times the expected relative error that a fit may leave, beside what it may leave anyway: the square of a target
-    has twice its relative error. At 1.5, Feynman's III.10.19 is lost in noise of 0.1."""
+    blur_reach: float = 3.0
+    """Times the expected relative error that a fit may leave, beside what it may leave anyway: three deviations. The
+    square of a target has twice its relative error, its inverse more where targets are small: at 2, Feynman's II.11.3
+    is lost in noise of 0.01."""
     snapped: float = 1e-3
     """Distance from the grid at which all weights are taken for grid points, without refitting one after another."""
     rank_cutoff: float = 1e-13
