@@ -35,7 +35,8 @@ def test_quotients_are_moderate_and_signs_stay() -> None:
     x = torch.rand(2, 50_000, generator=generator) * 2 - 1
     x[0, ::7] *= 1e-5
     x[1, ::5] *= 1e-5
-    x[0, 3] = 0.0
+    x[0, 3:9] = 0.0
+    x[1, 11:17] = 0.0  # each of them was moved to 0 / 0, where the first number was to move
     which, where = torch.rand(2, 1, 50_000, generator=generator)
     moved = moderate(x, which, where, reciprocal=False)
     ratio = (moved[0] / moved[1]).abs()
@@ -43,7 +44,7 @@ def test_quotients_are_moderate_and_signs_stay() -> None:
     assert float(ratio.max()) < 1.001e3
     fine = (x[0] / x[1]).abs().clamp(1e-3, 1e3) == (x[0] / x[1]).abs()
     assert torch.equal(moved[:, fine], x[:, fine])
-    nonzero = x[0] != 0
+    nonzero = (x != 0).all(0)
     assert torch.equal(moved.sign()[:, nonzero], x.sign()[:, nonzero])
     one = moderate(torch.tensor([[1e-5, -1e-5, 2.0], [1.0, 1.0, 1.0]]), which[:, :3], where[:, :3], reciprocal=True)
     torch.testing.assert_close(one[0], torch.tensor([1e-3, -1e-3, 2.0]))

@@ -158,5 +158,5 @@ def moderate(x: Tensor, which: Tensor, where: Tensor, reciprocal: bool) -> Tenso
     ratio = torch.where(large, 1 + (LARGEST_RATIO - 1) * where, 1 / LARGEST_RATIO + (1 - 1 / LARGEST_RATIO) * where)
     moved_a = torch.where(a < 0, -1.0, 1.0) * b.abs() * ratio
     moved_b = torch.where(b < 0, -1.0, 1.0) * a.abs() / ratio
-    move, first = large | small, (which < 0.5) | (a == 0)  # a zero can only be moved itself
+    move, first = large | small, ((which < 0.5) & (b != 0)) | (a == 0)  # only a zero itself can be moved
     return torch.cat([torch.where(move & first, moved_a, a), torch.where(move & ~first, moved_b, b)], -2)
