@@ -23,7 +23,7 @@ from nalm.solver.verdict.certainty import agrees_elsewhere, symbol_bits, whole_b
 from nalm.solver.verdict.choice import refusal
 from nalm.solver.verdict.edits import edits
 from nalm.solver.verdict.judge import judge
-from nalm.solver.verdict.learning import regression, telling
+from nalm.solver.verdict.learning import regression
 from nalm.solver.verdict.refine import refine
 from nalm.solver.verdict.structure import cubic
 
@@ -60,12 +60,11 @@ def loosened(problem: Problem) -> Problem:
     """The problem with the largest noise that is likely: shapes propose for this one.
 
     A smooth regression leaves at other rows the noise and what it has not learned; a cubic in the inputs leaves the
-    noise and what is not cubic in the law. Where what the regression leaves passes for noise, it is no less than that.
+    noise and what is not cubic in the law.
     """
     share = SETTINGS.largest_share
     if problem.rows >= SETTINGS.fewest_to_level:
-        excess = SETTINGS.cubic_excess if telling(problem) is None else 1.0
-        share = min(share, excess * regression(problem).left)
+        share = min(share, SETTINGS.cubic_excess * regression(problem).left)
     terms = cubic(problem.X, range(problem.columns))
     if problem.rows >= 2 * terms.shape[1]:
         basis = np.linalg.qr(terms)[0]
