@@ -51,6 +51,8 @@ def test_as_json(tmp_path: Path) -> None:
 
 def test_names_the_error(tmp_path: Path) -> None:
     assert "no column 'z'" in fails("solve", written(tmp_path), "--target", "z")
+    words = fails("solve", written(tmp_path)).split()  # as lines are folded
+    assert " ".join(words).endswith("name one of the columns of data.csv: mass (kg), lambda, t, y")
 
 
 def test_units_and_columns(tmp_path: Path) -> None:

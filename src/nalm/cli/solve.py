@@ -20,7 +20,9 @@ def solve(
     data: Annotated[
         Path, typer.Argument(help="A CSV, TSV, Excel or Parquet file (also .csv.gz) with named columns; - for stdin.")
     ],
-    target: Annotated[str, typer.Option(help="The column to explain.")],
+    target: Annotated[
+        str | None, typer.Option(help="The column to explain; without it, the columns of the file are named.")
+    ] = None,
     columns: Annotated[
         list[str] | None, typer.Option(help="The columns to explain it with; repeat or separate by commas.")
     ] = None,
@@ -51,6 +53,7 @@ def solve(
     from nalm.solver.solve import solve as solve_table
 
     table = read_table(data, target, _listed(columns), _listed(drop), dropna)
+    assert target is not None, "read_table refuses that"
     with problems.status(styled("reading", "")) as status:
         solution = solve_table(
             table.X,

@@ -54,7 +54,7 @@ class Column:
 
 def read_table(
     path: str | Path,
-    target: str,
+    target: str | None,
     columns: Collection[str] = (),
     drop: Collection[str] = (),
     dropna: bool = True,
@@ -63,13 +63,15 @@ def read_table(
 
     Args:
         path: the first line of a text file or sheet names the columns. Separators and decimal commas are recognised.
-        target: the column to explain.
+        target: the column to explain; without one, an error names all columns.
         columns: the columns to explain it with; all others that hold numbers if none are named.
         drop: columns not to use.
         dropna: leave out rows with a cell that is empty or no number, and say so; else such a cell is an error.
     """
     name, found = _read(path)
     present = [column.name for column in found]
+    if target is None:
+        raise ValueError(f"no target is given; name one of the columns of {name}: {', '.join(present)}")
     for asked in (target, *columns, *drop):
         if asked not in present:
             raise ValueError(f"{name} has no column {asked!r}; its columns are {', '.join(present)}")
