@@ -18,7 +18,7 @@ import rule_gates
 import rule_losses
 import rule_networks
 import torch
-from rule_tasks import run, single, stack
+from rule_tasks import FRESH, run, single, stack
 
 from nalm.bench.distribution import Halves
 from nalm.bench.studies.division import OTHERS, mixed_signs
@@ -27,8 +27,6 @@ from nalm.bench.tasks.division import Division
 from nalm.bench.tasks.two_layer import TwoLayer
 
 RESULTS = Path(__file__).parent.parent / "results" / "rule.json"
-SEEDS = range(400, 405)  # seen by no experiment before
-FRESH = range(400, 408)
 Row = dict[str, Any]
 
 
@@ -51,7 +49,7 @@ def singles() -> list[Row]:
 
 
 def _single(unit: str, task: SingleModule) -> Row:
-    return run(single(unit, task.inputs), task, SEEDS, 60, 5)
+    return run(single(unit, task.inputs), task, FRESH, 60, 5)
 
 
 def two_layer() -> list[Row]:

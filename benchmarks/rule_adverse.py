@@ -133,10 +133,11 @@ def main() -> None:
     torch.set_num_threads(1)
     first, last, word = int(sys.argv[1]), int(sys.argv[2]), "".join(sys.argv[3:])
     done = {(row["case"], row["seed"]) for row in kept(RESULTS)}
-    for case in UNSEEN if word == "unseen" else [case for case in CASES if word in case.name]:
+    unseen = word == "unseen"
+    for case in UNSEEN if unseen else [case for case in CASES if word in case.name]:
         for seed in range(first, last + 1):
             if (case.name, seed) not in done:
-                keep(compared(case, seed, RATE), RESULTS)
+                keep(compared(case, seed, RATE) | {"unseen": unseen}, RESULTS)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
+from rule_tasks import FRESH
 from torch import Tensor
 
 import nalm
@@ -15,7 +16,6 @@ from nalm.core.uniforms import uniforms
 from nalm.training.rule import LocalGaussNewton
 
 Row = dict[str, Any]
-SEEDS = range(800, 804)  # seen by no experiment before
 INPUTS, HIDDEN, STEPS = 4, 2, 2000
 SOLVED = 1e-9  # of the target's mean square: rounding of float32, squared, and some
 
@@ -32,12 +32,12 @@ def chain(second: type[nalm.Unit], seeds: Sequence[int]) -> nalm.Chain:
 def train(second: type[nalm.Unit], formula: str, by_rule: bool, most: int = STEPS) -> Row:
     """Op2(op1(a, b), c) of four inputs of U[1,2); all seeds as one cohort, until all are solved or `most` steps."""
     inner, outer = (CUMULATIVE[name] for name in formula.split("-"))
-    net, began = chain(second, SEEDS), time.process_time()
+    net, began = chain(second, FRESH), time.process_time()
     optimiser: Any = LocalGaussNewton(net) if by_rule else torch.optim.Adam(net.parameters(), 1e-2)
     guide = None if by_rule else nalm.guide(net, optimiser, steps=most)
-    since: list[int | None] = [None] * len(SEEDS)
+    since: list[int | None] = [None] * len(FRESH)
     for step in range(most):
-        x = 1 + uniforms(torch.tensor(list(SEEDS)), 0, step, (128, INPUTS))
+        x = 1 + uniforms(torch.tensor(list(FRESH)), 0, step, (128, INPUTS))
         target: Any = outer(inner(x[..., :1], x[..., 1:2]), x[..., 2:3])
 
         def evaluate(x: Tensor = x, target: Tensor = target) -> tuple[Tensor, Tensor]:
@@ -56,7 +56,7 @@ def train(second: type[nalm.Unit], formula: str, by_rule: bool, most: int = STEP
         if all(s is not None and step - s >= 5 for s in since):
             break
     steps = [s for s in since if s is not None]
-    solved = {"solved": len(steps), "runs": len(SEEDS), "last_step": max(steps, default=None), "steps": step + 1}
+    solved = {"solved": len(steps), "runs": len(FRESH), "last_step": max(steps, default=None), "steps": step + 1}
     return solved | {"seconds": round(time.process_time() - began, 1)}
 
 

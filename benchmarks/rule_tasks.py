@@ -21,6 +21,7 @@ from nalm.core.uniforms import Stream, uniforms
 from nalm.core.unit import Unit
 from nalm.training.rule import LocalGaussNewton, Settings
 
+FRESH = range(1800, 1808)  # neither these seeds nor later ones had a part in any choice
 BATCH = 128
 TEST = 2_000
 
@@ -181,7 +182,7 @@ def noisy_ten(op: str, train: Any, test: Any, noise: float) -> dict[str, Any]:
         u = uniforms(data.seeds, 4, step, tuple(t.shape[1:]))
         return x, t + noise * t.std(-1, keepdim=True) * torch.special.ndtri(u.clamp(min=1e-7))
 
-    return run(single(_UNITS[op], 10), task, range(100, 110), 200, 10, None, batch, stop=False)
+    return run(single(_UNITS[op], 10), task, FRESH, 200, 10, None, batch, stop=False)
 
 
 def _ten(op: str, train: Any, test: Any) -> SingleModule:

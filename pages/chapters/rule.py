@@ -13,7 +13,6 @@ from pages.committed import RESULTS
 from pages.markdown import markdown_table
 
 ROUNDING = 1e-10  # relative errors below this are alike
-VERSIONS = (1500, 1400, 1000, 0)  # the first seeds of what was run with the present version and with earlier ones
 Row = dict[str, Any]
 
 PUBLISHED_DIV = {  # Mistry et al. 2022, NMRU, ten inputs
@@ -44,15 +43,6 @@ def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 def _measured(name: str) -> list[Row]:
     lines = (RESULTS / name).read_text(encoding="utf-8").splitlines()
     return [row for row in map(json.loads, lines) if "rule" in row]
-
-
-@cache
-def real_rows() -> list[Row]:
-    """What `python benchmarks/rule_real.py` has measured; of each network only the last version's seeds."""
-    rows = _measured("rule-real.jsonl")
-    latest = {row["case"]: row["seed"] for row in sorted(rows, key=lambda row: row["seed"])}
-    since = {case: next(first for first in VERSIONS if seed >= first) for case, seed in latest.items()}
-    return [row for row in rows if row["seed"] >= since[row["case"]]]
 
 
 def folded(title: str, body: str) -> str:
@@ -119,7 +109,7 @@ def _networks(rows: list[Row]) -> str:
     """Cohorts of networks."""
     lines = [
         [
-            r["kind"] + ("" if r["tuned"] else " *"), r["case"], r.get("seeds", "400-407"), share([r], "exact"),
+            r["kind"] + ("" if r["tuned"] else " *"), r["case"], r["seeds"], share([r], "exact"),
             f"{r['median_step']:g} / {r['last_step']}" if r["median_step"] else "-", r["median_loss"],
             share([r["adam"]], "exact"), r["adam"]["median_loss"],
         ]
@@ -139,7 +129,7 @@ def _networks(rows: list[Row]) -> str:
 
 def real() -> str:
     """Single networks: the rule, Adam in as many steps, Adam in as much time."""
-    rows, lines = real_rows(), []
+    rows, lines = _measured("rule-real.jsonl"), []
     for case in _cases(rows):
         own = [r for r in rows if r["case"] == case]
         ways = {way: [r[way] for r in own] for way in ("rule", "adam", "adam_time")}
@@ -151,12 +141,9 @@ def real() -> str:
     return table([*head, "ratio of errors, mean / worst", "cost of a step"], lines)
 
 
-UNSEEN = 1700  # the first seed of networks that were written down after the rule had been changed for the last time
-
-
 def adverse(unseen: bool) -> str:
     """Networks in which a rule could end far worse than Adam: those that led to changes, or those written later."""
-    rows, lines = [r for r in _measured("rule-adverse.jsonl") if (r["seed"] >= UNSEEN) is unseen], []
+    rows, lines = [r for r in _measured("rule-adverse.jsonl") if r["unseen"] is unseen], []
     for case in _cases(rows):
         own = [r for r in rows if r["case"] == case]
         by_steps, by_time, chance = (_ratios(own, *ways) for ways in COMPARED)
@@ -167,7 +154,7 @@ def adverse(unseen: bool) -> str:
 
 def adverse_in_short() -> str:
     """How often one of these networks ends worse than Adam's by more than the aim, beside what chance does."""
-    rows = [r for r in _measured("rule-adverse.jsonl") if r["seed"] >= UNSEEN]
+    rows = [r for r in _measured("rule-adverse.jsonl") if r["unseen"]]
     means = [geometric_mean(_ratios([r for r in rows if r["case"] == c], "rule", "adam_time")) for c in _cases(rows)]
     by_steps, by_time, chance = (sum(ratio > AIM for ratio in _ratios(rows, *ways)) for ways in COMPARED)
     return (
@@ -200,7 +187,7 @@ AIM = 1.2  # the largest ratio of errors at equal time that is wanted
 
 def real_in_short() -> str:
     """The table of single networks in a few sentences."""
-    rows = real_rows()
+    rows = _measured("rule-real.jsonl")
     linear, learned = (
         [r for r in rows if any(part in r["case"] for part in parts)] for parts in (LINEAR_ABOVE, LEARNED_BELOW)
     )

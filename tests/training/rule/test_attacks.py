@@ -108,6 +108,49 @@ def test_numbers_far_outside_the_box_lead_to_no_grid_point(seed: int) -> None:
     assert optimiser.report().numbers()["1/on_grid"] == 0
 
 
+OUT_OF_REACH: dict[str, Callable[[Tensor], Tensor]] = {
+    "gain": lambda x: 1.3 * x[:, :1] * x[:, 1:2],
+    "small gain": lambda x: 0.5 * x[:, :1] / x[:, 1:2],
+    "offset": lambda x: x[:, :1] * x[:, 1:2] + 1,
+    "sum": lambda x: x[:, :1] + x[:, 1:2],
+    "wave": lambda x: torch.sin(2 * x[:, :1]) + 1.5,
+}
+
+
+@pytest.mark.parametrize("target", OUT_OF_REACH)
+@pytest.mark.parametrize("kind", [nalm.NRU, nalm.NMU, nalm.RealNPU])
+def test_a_product_of_what_it_cannot_be_is_left_to_the_base(kind: type[nalm.Unit], target: str) -> None:
+    """The regression has an intercept and the unit has none, so what needs one made grid points look good."""
+    draw = batches(OUT_OF_REACH[target], 3, 1.0, 2.0, 128)
+    model = kind(3, 1, seed=1)
+    control = copy.deepcopy(model)
+    optimiser = train(model, draw, 200, base=lambda p: torch.optim.Adam(p, 1e-2))
+    adam(control, draw, 200, 1e-2)
+    assert deployed(model, draw) <= 1.1 * deployed(control, draw)
+    assert optimiser.report().numbers()["the model/on_grid"] == 0
+
+
+def test_the_base_goes_on_from_numbers_that_are_no_solution_but_better() -> None:
+    """Adam alone ends at 1.3 times the target's variance here: the sign of a product is a cliff to it."""
+    draw = batches(lambda x: 1.3 * x[:, :1] * x[:, 1:2], 3, -2.0, 2.0, 128)
+    model = nalm.NRU(3, 1, seed=0)
+    train(model, draw, 100, base=lambda p: torch.optim.Adam(p, 1e-2))
+    assert deployed(model, draw) < 0.1
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_exponents_far_outside_the_box_lead_to_no_grid_point(seed: int) -> None:
+    """Features that hardly differ: the best exponents are large, and any grid point looked good beside cut ones."""
+    torch.manual_seed(seed)
+    below = nn.Sequential(nn.Linear(4, 24), nn.Tanh(), nn.Linear(24, 5), nn.Softplus()).requires_grad_(False)
+    draw = batches(lambda x: x[:, :1] / x[:, 1:2], 4, 1.0, 3.0, 128)
+    model = nn.Sequential(below, nalm.NRU(5, 1, seed=seed))
+    control = copy.deepcopy(model)
+    train(model, draw, 200, base=lambda p: torch.optim.Adam(p, 1e-2))
+    adam(control, draw, 200, 1e-2)
+    assert deployed(model, draw) <= 1.1 * deployed(control, draw)
+
+
 @pytest.mark.parametrize(("factor", "held", "moved"), [(2.5, 1.0, 0.0), (0.5, 0.5, 1.0)])
 def test_numbers_inside_the_box_stay_and_cut_ones_are_a_start_for_the_base(
     factor: float, held: float, moved: float

@@ -23,7 +23,10 @@ from nalm.training.rule.state import State
 from nalm.training.rule.watch import Watched
 
 DIGITS = 1e3  # so much larger than its rounding error a target has to be: three digits
-CLEARLY = 0.9  # share of an error below which numbers cut to the box are worth storing: more than chance in 128 samples
+CLEARLY = 0.9  # share of an error below which numbers cut to the box are worth storing: more than chance...
+SAMPLES = 128  # ... in so many samples
+FARTHEST = 8.0  # so many times the grid: larger exponents overflow
+COUNTS = 1.5  # times the error of the free numbers: against a grid point, but in one batch alone not decisive
 ROUNDING = 32.0  # errors below this many units of rounding are none: those of a hundred terms, added up at random
 
 
@@ -44,12 +47,16 @@ class Choice(State):
         moved: ... or these themselves; neither: what the base optimiser makes of it.
         streak: by how many steps more the test of the grid spoke for a change than against it.
         unexplained: share of the implied target's variance that what the row holds leaves.
+        held: running error of what the row holds...
+        cut: ... and of the free numbers, cut to the box.
     """
 
     snapped: Tensor
     moved: Tensor
     streak: Tensor
     unexplained: Tensor
+    held: Tensor
+    cut: Tensor
 
 
 @final
@@ -64,7 +71,8 @@ class AtOutput:
         self.units: Sequence[Ruled] = [ruled]
         self.free = Regression.of(ruled)
         rows = torch.zeros_like(self.free.offset, dtype=torch.bool)
-        self.choice = Choice(rows, rows.clone(), rows.to(torch.int64), torch.ones_like(self.free.offset))
+        none = torch.zeros_like(self.free.offset)
+        self.choice = Choice(rows, rows.clone(), rows.to(torch.int64), torch.ones_like(none), none, none.clone())
         self.looks = Looks(settings.spacing, settings.rest)
         self.settled = False
         self._once = rows  # rows from which the base optimiser shall go on at the free numbers, cut to the box
@@ -89,9 +97,11 @@ class AtOutput:
         feedback, ok = known.feedback, known.ok
         signs = by_signs(self.ruled, feedback, self.free.numbers)
         self.free.keep(ok, numbers=signs.numbers)
-        view = View.of(form, feedback, form.smooth(self.free.numbers, feedback.x), intercept=not form.linear)
-        self._settle(view, signs.explained, ok, batch.plain.rounding)
-        self._compare(known, told, batch)
+        view = View.of(
+            form, feedback, form.smooth(self._computable(self.free.numbers), feedback.x), intercept=not form.linear
+        )
+        wanting = self._settle(view, signs.explained, ok, batch.plain.rounding)
+        self._compare(known, told, batch, wanting)
         self.free.learn(self.ruled, view, ok, self.settings)
         # outside the box such a loss would only be asked farther and farther away
         self.free.keep(known.bent, numbers=self.free.numbers.clamp(*self.ruled.box))
@@ -114,31 +124,46 @@ class AtOutput:
         if bool((batch.ok & ~lost.any(-1) & ~bent).all()):
             return Known(feedback, batch.ok, bent)
         free, snapped = self.free.numbers, self.choice.snapped
-        numbers = torch.where(snapped.unsqueeze(-1), self.ruled.nearest(free), free)
+        numbers = torch.where(snapped.unsqueeze(-1), self.ruled.nearest(free), self._computable(free))
         watched = [Watched(self.ruled.unit, partial(self.ruled.compute, numbers, snapped))]
         found = batch.again(watched)
         with torch.enable_grad():
             (feedback,) = gather(watched, found)
         return None if feedback is None else Known(feedback, found.finite, bent)
 
-    def _settle(self, view: View, possible: Tensor, ok: Tensor, rounding: float) -> None:
-        """Use the grid where it explains the implied targets better than the free numbers, and only while it does."""
+    def _computable(self, numbers: Tensor) -> Tensor:
+        """Exponents with which nothing overflows."""
+        farthest = FARTHEST * max(abs(value) for value in self.ruled.grid)
+        return numbers if self.ruled.form.linear else numbers.clamp(-farthest, farthest)
+
+    def _settle(self, view: View, possible: Tensor, ok: Tensor, rounding: float) -> Tensor:
+        """Use the grid where it explains the implied targets better than the free numbers, and only while it does.
+
+        Returns:
+            the rows `(*runs, out)` whose free numbers need an intercept, which the unit does not have: without it they
+            solve nothing, and a grid point that is better than they are need not be good.
+        """
         choice, rounded = self.choice, self.ruled.nearest(self.free.numbers)
         free, grid = view.error(self.free.numbers), view.error(rounded)
         size = (view.weight * self.ruled.form.rounding(rounded, view.features).square()).sum(-1)
         floor = (ROUNDING * rounding) ** 2 * size
-        said = swayed(choice.snapped, choice.streak, grid, free, floor, self.settings)
+        with_intercept = view.error(self.free.numbers, self.free.offset)
+        wanting = (free > self.settings.decisive * with_intercept + floor) & (grid > with_intercept)
+        doubted = torch.where(wanting & choice.snapped, torch.maximum(grid, COUNTS * (free + floor)), grid)
+        said = swayed(choice.snapped, choice.streak, doubted, free, floor, self.settings)
         # a row of zeros would end all learning through it
-        possible = possible & (rounded != 0).any(-1) & self.settings.snap
+        possible = possible & (rounded != 0).any(-1) & (choice.snapped | ~wanting) & self.settings.snap
         choice.keep(ok, streak=said.streak, snapped=(choice.snapped ^ said.change) & possible)
+        return wanting
 
-    def _compare(self, known: Known, told: Feedback, batch: Batch) -> None:
+    def _compare(self, known: Known, told: Feedback, batch: Batch, wanting: Tensor) -> None:
         """The free numbers, which have not seen this batch, against what the unit holds, by the unit's own formula.
 
         Args:
             known: what is to be explained.
             told: what the unit computes as it is.
             batch: for other losses than squared errors.
+            wanting: rows whose free numbers are no solution; the base optimiser finds better ones.
         """
         h, implied, choice = known.feedback.curvature, known.feedback.implied, self.choice
         held = (h * (told.y - implied).square()).sum(-1).nan_to_num(torch.inf)
@@ -152,14 +177,17 @@ class AtOutput:
             y = type(self.ruled.unit).compute(self.ruled.unit, told.x.to(self.ruled.parameters[0].dtype)).double()
             loss = batch.loss_held() if bool(known.bent.any()) else batch.plain.loss
         # numbers inside the box solve the regression and stay; cut ones solve nothing: the base goes on from there
-        inside = ((numbers > low) & (numbers < high)).all(-1)
+        inside = ((numbers > low) & (numbers < high)).all(-1) & ~wanting
         enough = torch.where(inside, torch.where(choice.moved, 1 / CLEARLY, 1.0), CLEARLY)
         left = (h * (y - implied).square()).sum(-1)
-        better = (left < enough * held) | (choice.moved & (left == 0))
+        memory = max(0.0, 1 - y.shape[-1] / SAMPLES)
+        choice.keep(known.ok, held=_averaged(choice.held, held, memory), cut=_averaged(choice.cut, left, memory))
+        better = (left < enough * held) & (choice.cut < enough * choice.held) | (choice.moved & (left == 0))
         less = loss.unsqueeze(-1) < enough * batch.plain.loss.unsqueeze(-1)
         better = torch.where(known.bent.unsqueeze(-1), less, better)
-        choice.keep(known.ok, moved=better & ~choice.snapped & inside)
-        self._once = better & ~choice.snapped & ~inside & known.ok.unsqueeze(-1)
+        better = better & ~choice.snapped
+        choice.keep(known.ok, moved=better & inside)
+        self._once = better & ~inside & known.ok.unsqueeze(-1)
 
     def write(self, ok: Tensor, pace: float, losses: Sequence[Tensor]) -> None:
         """The grid, or the free numbers; other rows are the base optimiser's."""
@@ -188,3 +216,8 @@ class AtOutput:
         self.looks.load(saved["looks"])
         self._owns = bool((self.choice.snapped | self.choice.moved).any())
         self.settled = bool(self.choice.snapped.all())
+
+
+def _averaged(mean: Tensor, new: Tensor, memory: float) -> Tensor:
+    """A running mean, begun anew after what was not finite."""
+    return torch.where(mean.isfinite(), memory * mean + (1 - memory) * new, new)

@@ -15,7 +15,6 @@ from nalm.training.rule.settings import Settings
 from nalm.training.rule.state import State, aligned
 
 SAMPLES = 8  # per unknown: running moments rest on at least so many, in batches of any size
-FARTHEST = 8.0  # so many times the grid: larger exponents overflow
 MANY = 16  # unknowns from which on their second moment, and its factor, cost more than the rest of a step...
 FRESH = 16  # ... so they are renewed once in so many steps as soon as they rest on enough samples
 
@@ -117,11 +116,8 @@ class Regression(State):
         largest = change[..., :-1].abs().amax(-1, keepdim=True)
         change = torch.where(few & (largest > settings.early), change * settings.early / largest, change)
         ok = ok & change.isfinite().all(-1).all(-1)
-        numbers = self.numbers + change[..., :-1]
-        if not form.linear:  # coefficients may be of any size; cut one by one they would solve nothing any more
-            bound = FARTHEST * max(abs(g) for g in ruled.grid)
-            numbers = numbers.clamp(-bound, bound)
-        self.keep(ok, numbers=numbers, offset=self.offset + change[..., -1])
+        # numbers may be of any size: cut one by one they would solve nothing any more
+        self.keep(ok, numbers=self.numbers + change[..., :-1], offset=self.offset + change[..., -1])
 
     def _renewed(self, design: Tensor, weight: Tensor, ok: Tensor, settings: Settings) -> Tensor:
         """The factor of the running moment, with this batch in it if it is time."""
@@ -165,6 +161,9 @@ class View:
         weight = weight / weight.sum(-1, keepdim=True).clamp(min=1e-300)
         return cls(form.features(feedback.x), form.link(feedback.implied), weight, intercept)
 
-    def error(self, numbers: Tensor) -> Tensor:
-        """The mean squared error of some numbers, `(*runs, out)`."""
-        return (self.weight * (self.target - numbers @ self.features).square()).sum(-1)
+    def error(self, numbers: Tensor, offset: Tensor | None = None) -> Tensor:
+        """The mean squared error of some numbers, if need be with an intercept, `(*runs, out)`."""
+        error = self.target - numbers @ self.features
+        if offset is not None:
+            error = error - offset.unsqueeze(-1)
+        return (self.weight * error.square()).sum(-1)
