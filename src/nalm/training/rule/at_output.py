@@ -117,8 +117,7 @@ class AtOutput:
         numbers = torch.where(snapped.unsqueeze(-1), self.ruled.nearest(free), free)
         watched = [Watched(self.ruled.unit, partial(self.ruled.compute, numbers, snapped))]
         found = batch.again(watched)
-        with torch.enable_grad():
-            (feedback,) = gather(watched, found)
+        (feedback,) = gather(watched, found)
         return None if feedback is None else Known(feedback, found.finite, bent)
 
     def _settle(self, view: View, possible: Tensor, ok: Tensor, rounding: float) -> None:
