@@ -30,6 +30,8 @@ class Pass:
         step: its number, which seeds the probes.
         learned_from: whether units learn from it, and not the base optimiser alone.
         total: loss of all runs.
+        all_finite: whether all runs are worth learning from, as they nearly always are: a sum costs less than asking
+            each. The base optimiser alone learns from any output whose loss is finite, so then the loss says enough.
     """
 
     output: Tensor
@@ -37,9 +39,12 @@ class Pass:
     step: int
     learned_from: bool = True
     total: float = field(init=False)
+    all_finite: bool = field(init=False)
 
     def __post_init__(self) -> None:
         self.total = (self.loss.detach().sum() if self.loss.dim() else self.loss).item()
+        outputs = self.output.detach().sum().item() if self.learned_from else 0.0
+        self.all_finite = math.isfinite(outputs + self.total)
 
     @cached_property
     def curvature(self) -> LossCurvature:
@@ -63,15 +68,6 @@ class Pass:
         """Of one run; the outputs of a sample are its last axis, if there is one."""
         outputs = self.output.shape[-1] if self.output.dim() > self.loss.dim() + 1 else 1
         return self.output[(0,) * self.loss.dim()].numel() // max(1, outputs)
-
-    @cached_property
-    def all_finite(self) -> bool:
-        """Whether all runs are worth learning from, as they nearly always are: a sum costs less than asking each.
-
-        The base optimiser alone learns from any output whose loss is finite, so then the loss says enough.
-        """
-        outputs = self.output.detach().sum().item() if self.learned_from else 0.0
-        return math.isfinite(outputs + self.total)
 
     @property
     def some_exact(self) -> bool:
