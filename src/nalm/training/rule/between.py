@@ -219,13 +219,15 @@ class Between:
         s, rows = self.settings, self.rows
         if not bool((rows.gliding | rows.arrived).any()):
             return rows.arrived, torch.zeros_like(rows.streak)
-        # not all layers below can make up for it (a convolution, a skip connection): then the loss does not fall on the
-        # way, or free numbers get ahead after it
-        above = self.trial.above.unsqueeze(-1)
-        may_rise = torch.where(self.trial.at_rest, math.log(s.worse), 0.0).unsqueeze(-1)
-        fails = torch.where(rows.gliding, above >= may_rise, better) & (e.given_up > s.explains)
-        in_vain = tried & (fails | (rows.gliding & (above > math.log(s.astray))))
-        rows.keep(ok.unsqueeze(-1) & in_vain & rows.gliding, refused=e.goal)
+        in_vain = tried
+        if self.place.learned_below:
+            # not all layers below can make up for it (a convolution, a skip connection): then the loss does not fall on
+            # the way, or free numbers get ahead after it
+            above = self.trial.above.unsqueeze(-1)
+            may_rise = torch.where(self.trial.at_rest, math.log(s.worse), 0.0).unsqueeze(-1)
+            fails = torch.where(rows.gliding, above >= may_rise, better) & (e.given_up > s.explains)
+            in_vain = tried & (fails | (rows.gliding & (above > math.log(s.astray))))
+            rows.keep(ok.unsqueeze(-1) & in_vain & rows.gliding, refused=e.goal)
         doubted = rows.arrived & (~e.known | e.far | (e.given_up > too_much) | in_vain)
         streak = torch.where(doubted, rows.streak + 1, 0)
         return rows.arrived & (streak < s.patience) & ~self._spoilt(ok).unsqueeze(-1), streak

@@ -88,8 +88,10 @@ class Evidence:
             squared: runs whose loss is a squared error; another one implies no more than the direction of a target.
         """
         s, rows = self.settings, self.rows
-        on_the_way = torch.where(rows.gliding.unsqueeze(-1), rows.goal, aim(held, self.ruled.grid))
-        goal = torch.where(rows.arrived.unsqueeze(-1), held, on_the_way)
+        goal = rows.goal
+        if not bool((rows.gliding | rows.arrived).all()):
+            goal = torch.where(rows.gliding.unsqueeze(-1), goal, aim(held, self.ruled.grid))
+        goal = torch.where(rows.arrived.unsqueeze(-1), held, goal)
         full = undropped(goal, held, self.ruled.grid, self._least) if self.place.learned_below else goal
         left, missed = self._shares(view, feedback, [held, goal, full], ok)
         if self.gathered < SAMPLES:
@@ -110,7 +112,8 @@ class Evidence:
         clear = known & (least <= CLEAR) if below else known
         if self.place.straight:
             rigid = self._rigid(feedback) & squared.unsqueeze(-1)
-            asked = rigid & (rows.arrived | (given_up < s.worth_trying))  # else it is not approached in any case
+            # else it is not approached in any case, or right
+            asked = rigid & (rows.arrived | (given_up < s.worth_trying)) & (left.goal > RIGID_FLOOR)
             best = torch.minimum(least, self._bendable(feedback, goal)) if bool(asked.any()) else least
             far = rigid & (left.goal > s.decisive * best + RIGID_FLOOR)
             turned = self._turned(feedback, goal, rigid & known & (given_up < s.explains))
@@ -196,7 +199,11 @@ class Evidence:
 
         On narrow ranges a reciprocal is nearly a negative gain, and logarithms do not see signs.
         """
-        if self.ruled.form.linear or not bool(asked.any()) or not torch.equal(self.ruled.nearest(-goal), -goal):
+        if (
+            self.ruled.form.linear
+            or not bool(asked.any())
+            or not {-g for g in goal.flatten().tolist()} <= {*self.ruled.grid}
+        ):
             return torch.zeros_like(asked)
         both = self.ruled.form.exact(torch.stack([-goal, goal]), feedback.x)
         shares = unexplained(moments(feedback.implied, both, feedback.weight))
