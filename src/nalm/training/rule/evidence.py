@@ -199,11 +199,9 @@ class Evidence:
 
         On narrow ranges a reciprocal is nearly a negative gain, and logarithms do not see signs.
         """
-        if (
-            self.ruled.form.linear
-            or not bool(asked.any())
-            or not {-g for g in goal.flatten().tolist()} <= {*self.ruled.grid}
-        ):
+        if self.ruled.form.linear or not bool(asked.any()):
+            return torch.zeros_like(asked)
+        if not {-g for g in goal.flatten().tolist()} <= {*self.ruled.grid}:  # the reciprocal is no grid point
             return torch.zeros_like(asked)
         both = self.ruled.form.exact(torch.stack([-goal, goal]), feedback.x)
         shares = unexplained(moments(feedback.implied, both, feedback.weight))

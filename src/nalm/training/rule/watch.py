@@ -59,7 +59,7 @@ def watching(watched: Sequence[Watched]) -> Iterator[None]:
 
 class WithoutGradients:
     """A pass in which some parameters are constants: numbers that stay need no gradient, which would cost a tenth of a
-    small network's step. It is entered in most steps, and so is no generator, which takes five times as long."""
+    small network's step. It is entered in most steps, and so is no generator, which takes nearly four times as long."""
 
     def __init__(self, parameters: Sequence[nn.Parameter]) -> None:
         self.trained = [p for p in parameters if p.requires_grad]
