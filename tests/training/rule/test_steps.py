@@ -9,6 +9,7 @@ from collections.abc import Callable
 import pytest
 import torch
 from torch import Tensor, nn
+from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
 import nalm
 from nalm.training.rule import LocalGaussNewton, Settings
@@ -375,6 +376,19 @@ def test_it_looks_like_an_optimiser() -> None:
     twin = copy.deepcopy(optimiser)
     go_on(twin, batches(first_times_second, 3), range(1, 4))
     assert not torch.equal(twin.model[1].W, model[1].W)
+
+
+def test_hooks_around_the_steps_of_all_optimisers_are_called() -> None:
+    optimiser = train(nalm.NAU(3, 1, seed=0), batches(first_times_second, 3), 1)
+    called: list[str] = []
+    before = register_optimizer_step_pre_hook(lambda one, *_: called.append(type(one).__name__))
+    after = register_optimizer_step_post_hook(lambda one, *_: called.append(type(one).__name__))
+    go_on(optimiser, batches(first_times_second, 3), range(1, 2))
+    before.remove()
+    go_on(optimiser, batches(first_times_second, 3), range(2, 3))
+    after.remove()
+    go_on(optimiser, batches(first_times_second, 3), range(3, 4))
+    assert called == ["LocalGaussNewton", "Adam", "Adam", "LocalGaussNewton", "Adam", "LocalGaussNewton"]
 
 
 def test_frozen_units_stay_as_they_are() -> None:

@@ -127,8 +127,7 @@ class AtOutput:
         numbers = torch.where(snapped.unsqueeze(-1), self.ruled.nearest(free), self._computable(free))
         watched = [Watched(self.ruled.unit, partial(self.ruled.compute, numbers, snapped))]
         found = batch.again(watched)
-        with torch.enable_grad():
-            (feedback,) = gather(watched, found)
+        (feedback,) = gather(watched, found)
         return None if feedback is None else Known(feedback, found.finite, bent)
 
     def _computable(self, numbers: Tensor) -> Tensor:

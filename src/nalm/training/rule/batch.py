@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
 import torch
@@ -20,7 +20,7 @@ def _all_of(runs: torch.Size, device: torch.device) -> Tensor:
     return torch.ones(runs, dtype=torch.bool, device=device)
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Pass:
     """A forward pass.
 
@@ -29,12 +29,22 @@ class Pass:
         loss: of shape `runs`.
         step: its number, which seeds the probes.
         learned_from: whether units learn from it, and not the base optimiser alone.
+        total: loss of all runs.
+        all_finite: whether all runs are worth learning from, as they nearly always are: a sum costs less than asking
+            each. The base optimiser alone learns from any output whose loss is finite, so then the loss says enough.
     """
 
     output: Tensor
     loss: Tensor
     step: int
     learned_from: bool = True
+    total: float = field(init=False)
+    all_finite: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.total = (self.loss.detach().sum() if self.loss.dim() else self.loss).item()
+        outputs = self.output.detach().sum().item() if self.learned_from else 0.0
+        self.all_finite = math.isfinite(outputs + self.total)
 
     @cached_property
     def curvature(self) -> LossCurvature:
@@ -59,24 +69,10 @@ class Pass:
         outputs = self.output.shape[-1] if self.output.dim() > self.loss.dim() + 1 else 1
         return self.output[(0,) * self.loss.dim()].numel() // max(1, outputs)
 
-    @cached_property
-    def all_finite(self) -> bool:
-        """Whether all runs are worth learning from, as they nearly always are: a sum costs less than asking each.
-
-        The base optimiser alone learns from any output whose loss is finite, so then the loss says enough.
-        """
-        outputs = self.output.detach().sum().item() if self.learned_from else 0.0
-        return math.isfinite(outputs + self._total)
-
-    @cached_property
-    def _total(self) -> float:
-        loss = self.loss.detach()
-        return (loss.sum() if loss.dim() else loss).item()
-
     @property
     def some_exact(self) -> bool:
         """Whether any run has no loss at all: the root of a squared error has no slope there, but NaN."""
-        return bool((self.loss.detach() == 0).any()) if self.loss.dim() else self._total == 0
+        return bool((self.loss.detach() == 0).any()) if self.loss.dim() else self.total == 0
 
     @cached_property
     def finite(self) -> Tensor:

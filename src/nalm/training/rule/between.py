@@ -103,8 +103,7 @@ class Between:
             self._on_the_way = 0
         self.settled, self._writes = bool(rows.owned.all()), bool(rows.owned.any())
         self._left = self._distance()
-        following = rows.owned & ~rows.gliding & ~rows.arrived
-        if bool(following.any()) and self.ruled.unit.out_features > 1:
+        if self.ruled.unit.out_features > 1 and bool((rows.owned & ~rows.gliding & ~rows.arrived).any()):
             rows.keep(ok, share=self._best_share(feedback))
         now, urgent = self._time(batch.step, batch.travelled), bool((rows.streak > 0).any())
         self.looks.looked(now, bool(changed.any()), urgent)
@@ -119,11 +118,12 @@ class Between:
         Args:
             squared: whether the loss is a squared error, so that targets are where its minimum is.
         """
-        arrived = self.rows.arrived
-        through_zero = bool((feedback.x < 0).any() & (feedback.x > 0).any())
+        arrived = solvable = self.rows.arrived
         on_grid = bool(arrived.all())
         y = self.ruled.form.exact(self.rows.held, feedback.x) if on_grid else feedback.y
-        if squared and bool((looked.rigid & (arrived | (~looked.known & through_zero))).all()):
+        if not on_grid and bool((feedback.x < 0).any() & (feedback.x > 0).any()):  # through zero
+            solvable = arrived | ~looked.known
+        if squared and bool((looked.rigid & solvable).all()):
             self.line.solve(feedback, y)
         elif not squared and on_grid:
             self.line.step(feedback, y)
@@ -147,41 +147,29 @@ class Between:
             ok: runs `(*runs,)` that may learn from it.
             able: whether the neighbours can still follow a row to the grid.
         """
-        s, rows = self.settings, self.rows
-        # Beside a grid point that uses every input the numbers differ from it in gains (of a sum) or powers (of a
-        # product). Layers below can make up for those, so there it is the loss on the way that tells. A negative power
-        # is hardly learned, so of a product's exponents the free ones must not point the other way.
+        s, rows, below = self.settings, self.rows, self.place.learned_below
         free = self.free.numbers.clamp(*self.ruled.box)
-        opposed = e.goal * aim(free, self.ruled.grid) < 0
-        tried = (e.goal != 0).all(-1) & self.place.learned_below & (~opposed.any(-1) | self.ruled.form.linear)
+        tried = self._tried(e.goal, free) if below else torch.zeros_like(rows.arrived)
         too_much = torch.where(tried, s.worth_trying, s.doubts)
         # what is learned below moves on, while the unit would be moved from one look to the next
-        better = e.left.free < (1 / s.decisive if self.place.learned_below else s.better) * e.left.held
-        # not all layers below can make up for it (a convolution, a skip connection): then the loss does not fall on the
-        # way, or free numbers get ahead after it
-        above = self.trial.above.unsqueeze(-1)
-        may_rise = torch.where(self.trial.at_rest, math.log(s.worse), 0.0).unsqueeze(-1)
-        fails = torch.where(rows.gliding, above >= may_rise, better) & (e.given_up > s.explains)
-        in_vain = tried & (fails | (rows.gliding & (above > math.log(s.astray))))
-        rows.keep(ok.unsqueeze(-1) & in_vain & rows.gliding, refused=e.goal)
-        doubted = rows.arrived & (~e.known | e.far | (e.given_up > too_much) | in_vain)
-        streak = torch.where(doubted, rows.streak + 1, 0)
-        arrived = rows.arrived & (streak < s.patience) & ~self._spoilt(ok).unsqueeze(-1)
-        # a network that does well with other numbers is left alone as long as its loss falls
-        outdone = self.place.learned_below & (e.left.goal > s.outdone * e.left.least)
-        at_rest = self._at_rest.unsqueeze(-1)
-        worth_it = tried & (at_rest | (e.left.goal < s.decisive * e.left.least))
-        sets_out = able & ~e.lossy & ~e.lost & ~self._hasty(e.goal, e.left.goal) & (at_rest | ~outdone)
+        better = e.left.free < (1 / s.decisive if below else s.better) * e.left.held
+        arrived, streak = self._stays(e, tried, too_much, better, ok)
+        worth_it, waits = tried, e.lossy | e.lost
+        if below:
+            at_rest, least = self._at_rest.unsqueeze(-1), e.left.least
+            worth_it = tried & (at_rest | (e.left.goal < s.decisive * least))
+            # a network that does well with other numbers is left alone as long as its loss falls
+            waits = waits | self._hasty(e.goal, e.left.goal) | (~at_rest & (e.left.goal > s.outdone * least))
         # a row on its way is turned back by no less than one that has arrived: a single batch may err
         may_give_up = torch.where(rows.gliding | worth_it, too_much, s.explains)
-        near = e.known & (e.given_up < may_give_up) & (rows.gliding | sets_out) & ~e.far & ~e.turned
+        near = e.known & (e.given_up < may_give_up) & (rows.gliding | (~waits & able)) & ~e.far & ~e.turned
         near = near & ~rows.has_refused(e.goal) & ~arrived & s.snap
         same = (rows.asked > 0) & (rows.goal == e.goal).all(-1)
         asked = torch.where(near, torch.where(same, rows.asked, 0) + 1, 0)
         enough = torch.where(rows.gliding, 1, torch.where(e.clear | tried, CONFIRMED, s.patience))
         gliding, arrived = asked >= enough, arrived & ~e.turned
         follow = (
-            (e.clear if self.place.learned_below else e.known)
+            (e.clear if below else e.known)
             & better
             & ~self._hasty(free, e.left.free)
             & ~near
@@ -190,7 +178,7 @@ class Between:
         )
         changed = (gliding != rows.gliding) | (arrived != rows.arrived) | e.turned
         changed = changed | ((e.clear | tried) & (asked == 1))  # so that the next look, which decides, comes soon
-        if not self.place.learned_below:  # then the free numbers are worth following closely
+        if not below:  # then the free numbers are worth following closely
             changed = changed | follow
         rows.keep(ok & ~(gliding | arrived).any(-1), before=self.progress.level)
         rows.keep(
@@ -206,11 +194,51 @@ class Between:
         )
         return changed
 
+    def _tried(self, goal: Tensor, free: Tensor) -> Tensor:
+        """Rows `(*runs, out)` above learned layers whose grid point is tried.
+
+        Beside a grid point that uses every input the numbers differ from it in gains (of a sum) or powers (of a
+        product). Layers below can make up for those, so there it is the loss on the way that tells. A negative power is
+        hardly learned, so of a product's exponents the free ones must not point the other way.
+        """
+        tried = (goal != 0).all(-1)
+        if self.ruled.form.linear or not bool(tried.any()):
+            return tried
+        return tried & ~(goal * aim(free, self.ruled.grid) < 0).any(-1)
+
+    def _stays(self, e: LookedAt, tried: Tensor, too_much: Tensor, better: Tensor, ok: Tensor) -> tuple[Tensor, Tensor]:
+        """Rows `(*runs, out)` that stay on the grid, and how many looks in a row doubted it; ways in vain end.
+
+        Args:
+            e: what was seen.
+            tried: rows whose grid point is tried.
+            too_much: share that it may give up.
+            better: rows that would do better with the free numbers.
+            ok: runs `(*runs,)` that may learn from it.
+        """
+        s, rows = self.settings, self.rows
+        if not bool((rows.gliding | rows.arrived).any()):
+            return rows.arrived, torch.zeros_like(rows.streak)
+        in_vain = tried
+        if self.place.learned_below:
+            # not all layers below can make up for it (a convolution, a skip connection): then the loss does not fall on
+            # the way, or free numbers get ahead after it
+            above = self.trial.above.unsqueeze(-1)
+            may_rise = torch.where(self.trial.at_rest, math.log(s.worse), 0.0).unsqueeze(-1)
+            fails = torch.where(rows.gliding, above >= may_rise, better) & (e.given_up > s.explains)
+            in_vain = tried & (fails | (rows.gliding & (above > math.log(s.astray))))
+            rows.keep(ok.unsqueeze(-1) & in_vain & rows.gliding, refused=e.goal)
+        doubted = rows.arrived & (~e.known | e.far | (e.given_up > too_much) | in_vain)
+        streak = torch.where(doubted, rows.streak + 1, 0)
+        return rows.arrived & (streak < s.patience) & ~self._spoilt(ok).unsqueeze(-1), streak
+
     def _hasty(self, numbers: Tensor, left: Tensor) -> Tensor:
         """Rows `(*runs, out)` that would drop an input of learned layers too soon: as long as the loss falls from look
         to look, these may still learn to explain by it what the numbers leave."""
+        if not self.place.learned_below:
+            return torch.zeros_like(self.rows.arrived)
         falls = (self.progress.idle == 0).unsqueeze(-1)
-        return falls & self.place.learned_below & (numbers == 0).any(-1) & (left > self.settings.nearly)
+        return falls & (numbers == 0).any(-1) & (left > self.settings.nearly)
 
     def _spoilt(self, ok: Tensor) -> Tensor:
         """Runs `(*runs,)` whose loss stays above what it was before the grid; their grid points are not tried again."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import torch
@@ -64,9 +65,11 @@ class Shares(NamedTuple):
 
 def moments(target: Tensor, values: Tensor, weight: Tensor) -> Tensor:
     """First and second moments of a target `(*runs, out, samples)` and of candidates for it, `(..., 5)`."""
-    usable = target.isfinite() & values.isfinite()
-    weight, a, b = (torch.where(usable, v, 0.0) for v in (weight.expand_as(values), target.expand_as(values), values))
-    return torch.stack([(weight * v).sum(-1) for v in (a, b, a * a, b * b, a * b)], -1)
+    a, b = target.expand_as(values), values
+    if not math.isfinite(target.sum().item() + values.sum().item()):  # as they are nearly always
+        usable = a.isfinite() & b.isfinite()
+        weight, a, b = (torch.where(usable, v, 0.0) for v in (weight.expand_as(values), a, b))
+    return (weight.unsqueeze(-2) * torch.stack([a, b, a * a, b * b, a * b], -2)).sum(-1)
 
 
 def covariance(mean: Tensor) -> Tensor:

@@ -49,13 +49,13 @@ def loss_curvature(loss: Tensor, output: Tensor, runs: int, step: int) -> LossCu
     """
     outputs = output.shape[-1] if output.dim() > runs + 1 else 1
     shape = (*output.shape[:runs], -1, outputs)
-    slope = torch.autograd.grad(loss.sum(), output, create_graph=True, allow_unused=True)[0]
+    total = loss.sum() if runs else loss
+    slope = torch.autograd.grad(total, output, create_graph=True, allow_unused=True)[0]
     if slope is None:
         raise ValueError(
             "The loss does not depend on the output that was returned; return the tensor it was made from."
         )
-    hessian = _hessian(slope, output, shape, step)
-    hessian, squared = _bounded(hessian, loss.detach(), slope.detach().reshape(shape), output.detach().reshape(shape))
+    hessian, squared = _bounded(_hessian(slope, output, shape, step), loss.detach(), slope.detach(), output.detach())
     root = _root(hessian)
     if outputs <= MOST_PROBES:
         # signs leave each sample's own curvature as it is, but without them a layer that subtracts the mean of a batch
@@ -84,8 +84,8 @@ def _hessian(slope: Tensor, output: Tensor, shape: Sequence[int], step: int) -> 
         return torch.diag_embed(times(s) * s)
     # random signs over the samples leave each sample's own curvature and cancel what couples it to others on average
     s = signs(step, MOST_PROBES, (*flat.shape[:-1], 1), output)
-    columns = [times(s * torch.eye(outputs, dtype=s.dtype, device=s.device)[o]) * s for o in range(outputs)]
-    hessian = torch.stack(columns, -1)
+    each = [s] if outputs == 1 else [s * one for one in torch.eye(outputs, dtype=s.dtype, device=s.device)]
+    hessian = torch.stack([times(direction) * s for direction in each], -1)
     return hessian if outputs == 1 else (hessian + hessian.mT) / 2
 
 
@@ -103,6 +103,7 @@ def _bounded(hessian: Tensor, loss: Tensor, slope: Tensor, output: Tensor) -> tu
     alike = (least >= (1 - BENT) * most) & (least > 0)
     if bool(alike.all()):
         return hessian, alike
+    slope, output = slope.reshape(hessian.shape[:-1]), output.reshape(hessian.shape[:-1])
     slopes = slope.square().sum(-1).sqrt()
     parabolas = torch.where(trace > 0, outputs * slopes.square() / (2 * trace), 0.0).sum(-1)
     squared = alike | ((loss - parabolas).abs() <= BENT * loss)

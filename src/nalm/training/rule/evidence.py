@@ -88,34 +88,38 @@ class Evidence:
             squared: runs whose loss is a squared error; another one implies no more than the direction of a target.
         """
         s, rows = self.settings, self.rows
-        on_the_way = torch.where(rows.gliding.unsqueeze(-1), rows.goal, aim(held, self.ruled.grid))
-        goal = torch.where(rows.arrived.unsqueeze(-1), held, on_the_way)
+        goal = rows.goal
+        if not bool((rows.gliding | rows.arrived).all()):
+            goal = torch.where(rows.gliding.unsqueeze(-1), goal, aim(held, self.ruled.grid))
+        goal = torch.where(rows.arrived.unsqueeze(-1), held, goal)
         full = undropped(goal, held, self.ruled.grid, self._least) if self.place.learned_below else goal
         left, missed = self._shares(view, feedback, [held, goal, full], ok)
         if self.gathered < SAMPLES:
             return None
         self.rows.sums, self.gathered = None, 0  # by the next look the network is another one
-        least = left.least
-        # layers below can learn to use an input that is kept, but never again one that is dropped; where that explains
-        # far more, as above a layer and a way around it, the unit waits
-        keep = (left.given_up(left.full) < s.worth_trying) & (left.full <= s.decisive * left.goal)
-        keep = keep & ~rows.arrived & ~rows.gliding & ~rows.has_refused(full)
-        goal = torch.where(keep.unsqueeze(-1), full, goal)
-        left = left._replace(goal=torch.where(keep, left.full, left.goal))
+        least, below, none = left.least, self.place.learned_below, torch.zeros_like(rows.arrived)
+        keep = lossy = rigid = far = turned = lost = none
+        if below:
+            # layers below can learn to use an input that is kept, but never again one that is dropped; where that
+            # explains far more, as above a layer and a way around it, the unit waits
+            keep = (left.given_up(left.full) < s.worth_trying) & (left.full <= s.decisive * left.goal)
+            keep = keep & ~rows.arrived & ~rows.gliding & ~rows.has_refused(full)
+            goal = torch.where(keep.unsqueeze(-1), full, goal)
+            left = left._replace(goal=torch.where(keep, left.full, left.goal))
+            lossy = (goal == 0).any(-1) & (s.better * left.goal > least)
         given_up = left.given_up(left.goal)
-        lossy = (goal == 0).any(-1) & (s.better * left.goal > least) & self.place.learned_below
         known = least <= s.informative
-        clear = known & ((least <= CLEAR) | (not self.place.learned_below))
-        rigid = far = turned = torch.zeros_like(rows.arrived)
+        clear = known & (least <= CLEAR) if below else known
         if self.place.straight:
             rigid = self._rigid(feedback) & squared.unsqueeze(-1)
-            asked = rigid & (rows.arrived | (given_up < s.worth_trying))  # else it is not approached in any case
+            # else it is not approached in any case, or right
+            asked = rigid & (rows.arrived | (given_up < s.worth_trying)) & (left.goal > RIGID_FLOOR)
             best = torch.minimum(least, self._bendable(feedback, goal)) if bool(asked.any()) else least
             far = rigid & (left.goal > s.decisive * best + RIGID_FLOOR)
             turned = self._turned(feedback, goal, rigid & known & (given_up < s.explains))
-        at_output = self.place.learned_below and not self.place.learned_above and self.ruled.form.linear
-        farther = torch.where(keep, missed.full, missed.goal) > missed.held
-        lost = (missed.held > 1) & farther & squared.unsqueeze(-1) & at_output
+        if missed is not None:
+            farther = torch.where(keep, missed.full, missed.goal) > missed.held
+            lost = (missed.held > 1) & farther & squared.unsqueeze(-1)
         return LookedAt(held, goal, left, given_up, lossy, known, clear, rigid, far, turned, lost)
 
     @property
@@ -128,8 +132,9 @@ class Evidence:
 
     def _shares(
         self, view: View, feedback: Feedback, candidates: Sequence[Tensor], ok: Tensor
-    ) -> tuple[Shares, Shares]:
-        """What candidates leave whatever gain and bias follow, and what they miss as they are.
+    ) -> tuple[Shares, Shares | None]:
+        """What candidates leave whatever gain and bias follow, and what those for a sum that is the network's output
+        miss as they are.
 
         A product is also asked on logarithms, where a power below or above it does not matter either.
         """
@@ -150,7 +155,9 @@ class Evidence:
         left[signed] = torch.where(covariance(mean[signed]) > 0, left[signed], 1.0)
         least = left.amin(0)
         alive = (points != 0).any(-1)
-        return Shares(least[0], least[1], *torch.where(alive, least[2:], 1.0)), Shares(*error(mean[0]))
+        shares = Shares(least[0], least[1], *torch.where(alive, least[2:], 1.0))
+        at_output = self.place.learned_below and not self.place.learned_above and form.linear
+        return shares, Shares(*error(mean[0])) if at_output else None
 
     def _so_far(self, batch: Tensor, samples: int, ok: Tensor) -> Tensor:
         """The moments of all batches of this look, from those of the latest one."""
@@ -192,7 +199,9 @@ class Evidence:
 
         On narrow ranges a reciprocal is nearly a negative gain, and logarithms do not see signs.
         """
-        if self.ruled.form.linear or not bool(asked.any()) or not torch.equal(self.ruled.nearest(-goal), -goal):
+        if self.ruled.form.linear or not bool(asked.any()):
+            return torch.zeros_like(asked)
+        if not {-g for g in goal.flatten().tolist()} <= {*self.ruled.grid}:  # the reciprocal is no grid point
             return torch.zeros_like(asked)
         both = self.ruled.form.exact(torch.stack([-goal, goal]), feedback.x)
         shares = unexplained(moments(feedback.implied, both, feedback.weight))

@@ -57,7 +57,9 @@ def gather(watched: Sequence[Watched], one: Pass) -> list[Feedback | None]:
     # after a backward pass the gradients are there; otherwise ask for them alone, and leave all parameters as they are
     deltas = [y.grad for y in nodes]
     if all(d is None for d in deltas):
-        deltas = list(torch.autograd.grad(one.loss.sum(), nodes, retain_graph=True, allow_unused=True))
+        with torch.enable_grad():
+            total = one.loss.sum()
+        deltas = list(torch.autograd.grad(total, nodes, retain_graph=True, allow_unused=True))
     else:  # a probe would add itself to a retained gradient
         deltas = [None if d is None else d.clone() for d in deltas]
     sent = [torch.autograd.grad(one.output, nodes, p, retain_graph=True, allow_unused=True) for p in one.probes]

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from torch import Tensor
 
-from nalm.training.rule.correlation import covariance, moments
+from nalm.training.rule.correlation import moments
 from nalm.training.rule.feedback import Feedback
 from nalm.training.rule.graph import GainAndBias
 from nalm.training.rule.rows import RowsState
@@ -75,9 +75,9 @@ class LineAbove:
 
 def _regression(mean: Tensor) -> Solved | None:
     """Gain and bias from the moments of targets and outputs; None where all outputs are alike."""
-    mean_target, mean_output, _, square, _ = mean.flatten().tolist()
+    mean_target, mean_output, _, square, product = mean.flatten().tolist()
     variance = square - mean_output * mean_output
     if not variance > ALL_ALIKE * square:
         return None
-    gain = float(covariance(mean)) / variance
+    gain = (product - mean_target * mean_output) / variance
     return Solved(gain, mean_target - gain * mean_output)

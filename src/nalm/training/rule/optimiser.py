@@ -16,11 +16,12 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from copy import deepcopy
-from functools import partial
+from functools import partial, wraps
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.optim.optimizer import _global_optimizer_post_hooks, _global_optimizer_pre_hooks
 
 from nalm.core.arguments import check, checks_arguments, need_of
 from nalm.core.unit import Unit
@@ -31,12 +32,12 @@ from nalm.training.rule.graph import Position
 from nalm.training.rule.mode import Mode, Seen
 from nalm.training.rule.placing import Placing, loaded, placed
 from nalm.training.rule.progress import RECENT
-from nalm.training.rule.refusals import Refused, checked, refuse_misuse
+from nalm.training.rule.refusals import Refused, checked, company, refuse_company, refuse_misuse
 from nalm.training.rule.report import Report
 from nalm.training.rule.route import gates
 from nalm.training.rule.ruled import Ruled, ruled
 from nalm.training.rule.settings import Settings
-from nalm.training.rule.watch import Watched, Written, untouched, watching, without_gradients
+from nalm.training.rule.watch import Watched, WithoutGradients, Written, untouched, watching
 
 Evaluate = Callable[[], tuple[Tensor, Tensor]]
 
@@ -116,7 +117,7 @@ class LocalGaussNewton(torch.optim.Optimizer):
         units = ", ".join(f"{one.label} ({type(one.unit).__name__})" for one in self.units)
         return f"LocalGaussNewton(\n  units: {units}\n  base: {self.base}\n)"
 
-    @torch.enable_grad()
+    @torch.no_grad()
     def step(self, closure: Callable[..., tuple[Tensor, Tensor]] | None = None, *batch: Any) -> Tensor:  # type: ignore[override]
         """One step on one batch.
 
@@ -142,16 +143,21 @@ class LocalGaussNewton(torch.optim.Optimizer):
         looking = self._placing is None or self._due or self._asking
         buffers = [b for module in self._buffered for b in module.buffers(recurse=False)]
         kept = [b.clone() for b in buffers]
+        if looking:
+            refuse_company(
+                company()
+            )  # asked in looks only, the first step among them: it takes as long as this whole list
         generator = torch.get_rng_state() if looking else None
         watched = [Watched(one.unit) for one in self._active] if looking else []
         stay = [] if looking else self._staying
-        with watching(watched) if looking else without_gradients(stay):
-            told = evaluate()
-        output, loss = checked(told, watched, self.runs, needs_gradients=not stay)
+        with torch.enable_grad():
+            with watching(watched) if looking else WithoutGradients(stay):
+                told = evaluate()
+            output, loss = checked(told, watched, self.runs, needs_gradients=not stay)
+            if loss.requires_grad or not stay:
+                (loss.sum() if self.runs else loss).backward(retain_graph=looking)  # type: ignore[no-untyped-call]
         plain = Pass(output, loss, self.steps, learned_from=looking)
         self._losses.append(loss.detach())
-        if loss.requires_grad or not stay:
-            (loss.sum() if self.runs else loss).backward(retain_graph=looking)  # type: ignore[no-untyped-call]
         if generator is not None:
             if self._placing is None or self._placing.misses(self._active, watched):
                 self._placing = placed(self._active, self.gates, watched, output, self.model, self.settings)
@@ -165,6 +171,23 @@ class LocalGaussNewton(torch.optim.Optimizer):
                 buffer.copy_(value)
         self._store(plain, pace)
         return self._losses[-1]
+
+    @staticmethod
+    def profile_hook_step(func: Callable[..., Any]) -> Callable[..., Any]:
+        """What torch puts around `step` when an optimiser is built: hooks, and a note for its profiler.
+
+        The note takes as long as all that a step in which the rule does not look adds to the base optimiser's, which
+        has a note of its own; so without hooks there is none.
+        """
+        hooked = torch.optim.Optimizer.profile_hook_step(func)
+
+        @wraps(func)
+        def step(self: LocalGaussNewton, *args: Any, **kwargs: Any) -> Any:
+            own = self._optimizer_step_pre_hooks or self._optimizer_step_post_hooks
+            of_all = _global_optimizer_pre_hooks or _global_optimizer_post_hooks
+            return (hooked if own or of_all else func)(self, *args, **kwargs)
+
+        return step
 
     def _trainable(self) -> list[Ruled]:
         return [one for one in self.units if one.trainable]
@@ -216,7 +239,7 @@ class LocalGaussNewton(torch.optim.Optimizer):
                 return Pass(*evaluate(), self.steps)
 
         def loss_with(stand_ins: Sequence[Watched]) -> Tensor:
-            with further(), torch.no_grad(), watching(stand_ins):
+            with further(), watching(stand_ins):
                 return evaluate()[1]
 
         feedback: list[Feedback | None] = [None] * len(watched)
@@ -225,9 +248,8 @@ class LocalGaussNewton(torch.optim.Optimizer):
         held = partial(loss_with, [])
         batch = Batch(self.steps, travelled, plain, plain.finite, list(self._losses), pace, again, loss_with, held)
         seen = {id(one.unit): Seen(one, w, e) for one, w, e in zip(self._active, watched, feedback, strict=True)}
-        with torch.no_grad():
-            for mode in modes:
-                mode.learn([seen[id(one.unit)] for one in mode.units], batch)
+        for mode in modes:
+            mode.learn([seen[id(one.unit)] for one in mode.units], batch)
 
     def _base_step(self, usable: bool) -> None:
         """A step of the base optimiser, and all units back into their boxes; runs that are not finite stay.
@@ -243,19 +265,15 @@ class LocalGaussNewton(torch.optim.Optimizer):
         for p in self._staying:
             p.grad = None  # so that the base optimiser passes over them
         self.base.step()
-        moved = [(p, box) for p, box in self._boxes.items() if p.grad is not None]
-        if moved:
-            with torch.no_grad():
-                for p, box in moved:
-                    p.clamp_(*box)
+        for p, (low, high) in self._boxes.items():
+            if p.grad is not None:
+                p.clamp_(low, high)
 
     def _store(self, plain: Pass, pace: float) -> None:
         """What the modes have decided, and what the units now hold; gradients are cleared."""
-        storing = [mode for mode in self.modes or [] if mode.stores]
-        if storing:
-            with torch.no_grad():
-                for mode in storing:
-                    mode.write(plain.finite, pace, self._losses)
+        for mode in self.modes or []:
+            if mode.stores:
+                mode.write(plain.finite, pace, self._losses)
         self._written = {p: Written.of(p, self._written.get(p)) for p in self._own}
         for group in self.param_groups:  # as zero_grad does, which is timed by torch's profiler and costs more
             for p in group["params"]:

@@ -15,7 +15,7 @@ MANY_REFUSED = 10  # batches in a row that are not finite, before we say so
 
 
 def refuse_misuse(optimiser: torch.optim.Optimizer, closure: Any) -> None:
-    """Raise what a step cannot work with: no function, a GradScaler, several processes."""
+    """Raise what a step cannot work with: no function, a GradScaler."""
     if not callable(closure):
         raise TypeError(
             "step needs the function that computes output and loss, optimiser.step(evaluate, x, target), "
@@ -26,8 +26,12 @@ def refuse_misuse(optimiser: torch.optim.Optimizer, closure: Any) -> None:
             "A GradScaler cannot scale gradients that step computes itself. Call optimiser.step(evaluate, ...) "
             "without the scaler, and use bfloat16 in autocast, which needs none."
         )
-    if torch.distributed.is_available() and torch.distributed.is_initialized():
-        refuse_company(torch.distributed.get_world_size())
+
+
+def company() -> int:
+    """How many processes train together."""
+    together = torch.distributed.is_available() and torch.distributed.is_initialized()
+    return torch.distributed.get_world_size() if together else 1
 
 
 def refuse_company(processes: int) -> None:

@@ -43,9 +43,10 @@ def factored(moment: Tensor, damping: float | Tensor) -> Tensor:
 
 def divided(factor: Tensor, right: Tensor) -> Tensor:
     """right divided by the matrix of a Cholesky factor; zero where there is none."""
-    dead = (factor.diagonal(dim1=-2, dim2=-1) == 0).any(-1)[..., None, None]
+    dead = factor.diagonal(dim1=-2, dim2=-1) == 0
     none = bool(dead.any())
     if none:
+        dead = dead.any(-1)[..., None, None]
         factor = torch.where(dead, torch.eye(factor.shape[-1], dtype=factor.dtype, device=factor.device), factor)
     # as cholesky_solve does, which copies the factor first
     half = torch.linalg.solve_triangular(factor, right.nan_to_num(), upper=False)
@@ -112,9 +113,11 @@ class Regression(State):
         change = divided(factor, right.unsqueeze(-1)).squeeze(-1)
         change = change * safe_share(change, right, design, view.weight).unsqueeze(-1)
         change = change if view.intercept else torch.nn.functional.pad(change, (0, 1))
-        few = aligned(self.seen < 2 * unknowns, change)
-        largest = change[..., :-1].abs().amax(-1, keepdim=True)
-        change = torch.where(few & (largest > settings.early), change * settings.early / largest, change)
+        few = self.seen < 2 * unknowns
+        if bool(few.any()):
+            largest = change[..., :-1].abs().amax(-1, keepdim=True)
+            too_far = aligned(few, change) & (largest > settings.early)
+            change = torch.where(too_far, change * settings.early / largest, change)
         ok = ok & change.isfinite().all(-1).all(-1)
         # numbers may be of any size: cut one by one they would solve nothing any more
         self.keep(ok, numbers=self.numbers + change[..., :-1], offset=self.offset + change[..., -1])
@@ -122,10 +125,11 @@ class Regression(State):
     def _renewed(self, design: Tensor, weight: Tensor, ok: Tensor, settings: Settings) -> Tensor:
         """The factor of the running moment, with this batch in it if it is time."""
         unknowns, samples = design.shape[-2:]
-        enough = self.seen >= SAMPLES * unknowns
-        if self.factor is not None and unknowns >= MANY and bool((enough & (self.stale + 1 < FRESH)).all()):
-            self.stale = self.stale + 1
-            return self.factor
+        if self.factor is not None and unknowns >= MANY:
+            enough = self.seen >= SAMPLES * unknowns
+            if bool((enough & (self.stale + 1 < FRESH)).all()):
+                self.stale = self.stale + 1
+                return self.factor
         batch = (weight.unsqueeze(-2) * design.unsqueeze(-3)) @ design.mT.unsqueeze(-3)
         memory = max(settings.memory, 1 - samples / (SAMPLES * unknowns))
         if self.moment is None or self.factor is None:

@@ -130,9 +130,7 @@ class Stack:
         self.tries.keep(finite & batch.ok, unexplained=share_left(held, found))
         done = self._settle(batch, found, held, grid)
         self._store_free(found, held, whole)
-        with torch.enable_grad():
-            feedback = gather(watched, found)
-        self._move(feedback, found, finite & ~done)
+        self._move(gather(watched, found), found, finite & ~done)
         for pair in self.pairs or []:
             pair.balance(self.settings.balance, finite)
         self._again(batch, found, held, finite)

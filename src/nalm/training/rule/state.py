@@ -20,8 +20,10 @@ class State:
     """A dataclass whose fields are all tensors, the runs axes in front; a field may be None until it is first known."""
 
     def keep(self, ok: Tensor, **values: Tensor) -> None:
-        """Set fields in the runs (or rows) that are `ok`, nearly always all of them, which then costs nothing."""
+        """Set fields in the runs (or rows) that are `ok`: nearly always all of them or none, which costs nothing."""
         everywhere = bool(ok.all())
+        if not everywhere and not bool(ok.any()):
+            return
         for name, value in values.items():
             old = getattr(self, name)
             alike = value.shape == old.shape and value.dtype == old.dtype
