@@ -13,9 +13,8 @@ from torch import Tensor, nn
 
 from nalm.core.arguments import Count, NotNegative, checks_arguments
 from nalm.core.expression import ON_GRID
+from nalm.core.portrait import MOST_INPUTS
 from nalm.core.reading import layers_of, read
-
-MOST_INPUTS = 12  # a formula of more variables is too long for a log, and SymPy needs a noticeable time for it
 
 
 @runtime_checkable

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from nalm.core.form import PairedProduct, Product
-from nalm.core.option import number_above, switch
+from nalm.core.option import positive, switch
 from nalm.core.recipe import Adam, Clip, Ramp, Recipe
 from nalm.core.scalar import Scalar, cos, dot, negative, pi, power, product, symbolic, whole
 from nalm.core.start import constant, uniform, uniform_within
@@ -47,7 +47,7 @@ class NRU(Unit):
     form = Product()
     recipe = NRU_RECIPE
     W = Weight("out in", start=uniform_within(nau_bound), box=(-1, 1), grid=(-1, 0, 1))
-    scale = number_above(0, 1000.0, "the factor inside tanh")
+    scale = positive(1000.0, "the factor inside tanh")
 
     def compute(self, x: Tensor) -> Tensor:
         w, size, sign = self.W.unsqueeze(-1), x.abs().unsqueeze(-3), signs(x).unsqueeze(-3)
