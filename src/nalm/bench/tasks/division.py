@@ -41,8 +41,9 @@ def near_zero(top: float) -> Uniform:
     return Uniform(top * 2.0**-25, top)
 
 
-_POWERS = {("inverse", 1): {"W": [-1]}, ("inverse", 2): {"W": [-1, 0]}, ("div", 2): {"W": [1, -1]}}
-GOLD: dict[str, tuple[type[Unit], Mapping[tuple[str, int], Mapping[str, list[float]]]]] = {
+Golden = Mapping[tuple[str, int], Mapping[str, list[float]]]
+_POWERS: Golden = {("inverse", 1): {"W": [-1]}, ("inverse", 2): {"W": [-1, 0]}, ("div", 2): {"W": [1, -1]}}
+GOLD: dict[str, tuple[type[Unit], Golden]] = {
     "NRU": (NRU, _POWERS),
     "NMRU": (
         NMRU,
