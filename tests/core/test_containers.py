@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 import torch
 
@@ -24,6 +26,17 @@ def test_a_gate_that_does_not_look_at_its_input_starts_in_the_middle() -> None:
     x = torch.tensor([[2.0, 3.0]])
     assert mixture.value("g").tolist() == [0.5]
     torch.testing.assert_close(mixture(x), (first(x) + second(x)) / 2)
+
+
+@pytest.mark.parametrize("runs", [(), (2,)], ids=str)
+def test_a_path_that_is_shut_stays_out_where_it_overflows(runs: tuple[int, ...]) -> None:
+    product, total = nalm.NMU(2, 1, runs).set_(W=1), nalm.NAU(2, 1, runs).set_(W=1)
+    x = torch.full((1, 2), 1e30)  # of whose product float32 knows no more than that it is infinite
+    unit = nalm.Gated(total, product).set_(g=1).eval()
+    assert torch.equal(unit(x), total(x))
+    assert nalm.Gated(nalm.NAU(1, 1).set_(W=1), nalm.NMU(1, 1)).set_(g=1).formula([math.inf]) == [math.inf]
+    gate_that_looks = nalm.InputGated(product, total).set_(G=-1e-28).eval()  # sigmoid(-200) is zero
+    assert torch.equal(gate_that_looks(x), total(x))
 
 
 def test_both_paths_of_a_gate_need_the_same_sizes_and_the_error_names_both() -> None:

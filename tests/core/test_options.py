@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import nalm
-from nalm.core.option import Option, number_above, switch
+from nalm.core.option import Option, positive, switch
 from nalm.core.unit import Unit
 from nalm.units import catalogue
 
@@ -35,7 +35,7 @@ def test_defaults_given_values_and_the_class_itself() -> None:
 
 def test_a_subclass_inherits_options_and_may_add_its_own() -> None:
     class Steeper(nalm.NRU):
-        scale = number_above(0, 5000.0, "steeper")
+        scale = positive(5000.0, "steeper")
         twice = switch(False, "twice")
 
     assert list(Steeper.options) == ["scale", "twice"]
@@ -47,7 +47,7 @@ def test_a_subclass_inherits_options_and_may_add_its_own() -> None:
 @pytest.mark.parametrize(
     ("unit", "options", "message"),
     [
-        (nalm.NRU, {"scale": 0.0}, r"NRU: scale is 0\.0; it needs a number above 0"),
+        (nalm.NRU, {"scale": 0.0}, r"NRU: scale is 0\.0; it needs a finite number above 0"),
         (nalm.NRU, {"scale": True}, r"NRU: scale is True"),
         (nalm.NMRU, {"sign": 1}, r"NMRU: sign is 1; it needs True or False"),
         (nalm.NSR, {"redundancy": 0}, r"NSR: redundancy is 0; it needs a whole number of at least 1"),

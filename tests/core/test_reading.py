@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import pickle
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import sympy
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.optim.swa_utils import AveragedModel
 
 import nalm
@@ -53,6 +54,30 @@ def test_the_torch_function_is_differentiable() -> None:
     assert x.grad.tolist() == [[3.0, 3.0, 3.0]]
 
 
+@pytest.mark.parametrize("layer", [nalm.baselines.ReLU, nalm.baselines.ReLU6, nalm.baselines.PReLU])
+def test_rectifiers_are_torch_functions_too(layer: type[nalm.Unit]) -> None:
+    unit = layer(3, 2, seed=0)
+    x = 9 * torch.randn(50, 3)
+    torch.testing.assert_close(nalm.read(unit).torch()(x), unit(x).detach())
+
+
+def test_an_expression_can_be_stored_with_its_model() -> None:
+    expression = nalm.read(product_of_sums())
+    revived = pickle.loads(pickle.dumps(expression))
+    assert revived == expression
+    assert revived.residual(torch.ones(1, 3)) == 0
+
+
+def test_a_sequential_with_a_forward_of_its_own_is_not_read_as_its_layers() -> None:
+    class Doubled(nn.Sequential):
+        def forward(self, x: Tensor) -> Tensor:
+            result: Tensor = 2 * super().forward(x)
+            return result
+
+    with pytest.raises(TypeError, match="Doubled is not an arithmetic unit"):
+        nalm.read(Doubled(nalm.NAU(2, 1)))
+
+
 def test_several_outputs_and_constant_ones() -> None:
     unit = put(nalm.NMU(2, 3), W=[[1, 1], [0, 1], [0, 0]])
     expression = nalm.read(unit, ["a", "b"])
@@ -61,6 +86,7 @@ def test_several_outputs_and_constant_ones() -> None:
     assert expression.latex() == r"a b \\ b \\ 1"
     x = torch.rand(6, 2)
     assert expression.numpy()(x.numpy()).shape == (6, 3)
+    assert nalm.read(put(nalm.NMU(2, 1), W=[0, 0])).numpy()(x.numpy()).dtype == np.float64  # also of a whole number
     assert expression.torch()(x).shape == (6, 3)
     assert expression.residual(x) < 1e-6
 

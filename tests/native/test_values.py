@@ -18,6 +18,7 @@ def test_constants_are_folded_in_float32() -> None:
     assert number(third) == np.float32(1 / 3)
     assert is_number(third, np.float32(1 / 3))
     assert not is_number(g.constant(True), 1.0)
+    assert (g.constant(0.0).kind, g.constant(False).kind) == ("float", "bool")  # although 0 == False
     assert number(g.apply("lt", g.constant(1.0), g.constant(2.0))) is True
     assert number(g.constant(1e40)) == np.inf
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import runpy
 from collections.abc import Callable
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 import nalm
 from nalm.core.uniforms import uniforms
@@ -260,6 +261,34 @@ def test_what_cannot_work_is_said() -> None:
         nalm.FormulaLearner(layer, torch.optim.Adam(layer.parameters()))
     with pytest.raises(ValueError, match="terms is 0"):
         nalm.FormulaLayer(2, 1, terms=0)
+
+
+def squared_error(model: Callable[[Tensor], Tensor]) -> Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]:
+    def evaluate(x: Tensor, t: Tensor) -> tuple[Tensor, Tensor]:
+        y = model(x)
+        return y, (y - t).square().mean()
+
+    return evaluate
+
+
+def test_a_frozen_formula_stays_and_a_layer_that_a_batch_does_not_use_waits() -> None:
+    fixed, free = nalm.FormulaLayer(2, 1).requires_grad_(False), nalm.FormulaLayer(2, 1)
+    before = [p.clone() for layer in (fixed, free) for p in layer.parameters()]
+    learner = nalm.FormulaLearner(nn.ModuleList([fixed, free]), seed=0)
+    other = nn.Linear(2, 1)
+    for model in (lambda x: fixed(x) + other(x), other):
+        learner.step(squared_error(model), torch.rand(8, 2), torch.rand(8, 1))
+    assert all(torch.equal(p, q) for p, q in zip([*fixed.parameters(), *free.parameters()], before, strict=True))
+    with pytest.raises(ValueError, match="contains no FormulaLayer that may learn"):
+        nalm.FormulaLearner(fixed)
+
+
+def test_a_step_leaves_no_gradients_and_no_graph_behind() -> None:
+    layer = nalm.FormulaLayer(2, 1)
+    learner = nalm.FormulaLearner(layer, seed=0)
+    learner.step(squared_error(layer), torch.rand(8, 2), torch.rand(8, 1))
+    assert all(p.grad is None for p in layer.parameters())
+    copy.deepcopy(learner)
 
 
 def test_a_batch_that_is_not_finite_teaches_nothing() -> None:

@@ -131,6 +131,23 @@ def test_gradient_values_are_clipped() -> None:
     assert any(float((p.detach() - before[n]).abs().max()) > 0.09 for n, p in model.named_parameters())
 
 
+@pytest.mark.parametrize("by_name", [False, True])
+def test_gradients_that_a_closure_makes_are_clipped_too(by_name: bool) -> None:
+    model = nalm.NAU(2, 1, seed=0)
+    before = model.W.detach().clone()
+    optimizer = torch.optim.SGD(model.parameters(), lr=1.0)
+    nalm.guide(model, optimizer, recipe=nalm.Recipe(clip=nalm.Clip(value=0.01)))
+
+    def closure() -> Tensor:
+        optimizer.zero_grad()
+        loss = model(torch.full((4, 2), 1000.0)).mean()
+        loss.backward()
+        return loss
+
+    optimizer.step(closure=closure) if by_name else optimizer.step(closure)
+    torch.testing.assert_close(model.W.detach(), before - 0.01)
+
+
 def test_gradient_norms_are_clipped_for_each_run_by_itself() -> None:
     cohort = nalm.NMRU(2, 1, runs=(2,), seed=[0, 1])
     optimizer = torch.optim.SGD(cohort.parameters(), lr=0.1)

@@ -140,5 +140,18 @@ def test_a_unit_without_a_grid_has_only_a_formula(tmp_path: Path) -> None:
 def test_bad_use_is_told(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="Linear contains no nalm unit"):
         nalm.UnitLogger(nn.Linear(2, 1), tmp_path / "run.csv")
-    with pytest.raises(ValueError, match="every is 0"):
+    with pytest.raises(ValueError, match="every is 0; it needs a whole number of at least 1"):
         nalm.UnitLogger(nalm.NMU(2, 1), tmp_path / "run.csv", every=0)
+    with pytest.raises(ValueError, match="to is 3; it needs text or a path or a SummaryWriter"):
+        nalm.UnitLogger(nalm.NMU(2, 1), 3)  # type: ignore[arg-type]
+
+
+def test_a_line_that_a_crash_has_cut_does_not_spoil_the_next(tmp_path: Path) -> None:
+    path = tmp_path / "run.csv"
+    log = nalm.UnitLogger(nalm.NMU(2, 1, seed=0), path, every=1)
+    log(0)
+    log(1)
+    path.write_bytes(path.read_bytes()[:-9])
+    nalm.UnitLogger(nalm.NMU(2, 1, seed=0), path, every=1, append=True)(2)
+    assert [line["step"] for line in lines(path)] == ["0", "1", "2"]
+    assert lines(path)[2]["distance"] == lines(path)[0]["distance"]

@@ -142,6 +142,11 @@ def test_a_weight_that_is_not_there_is_named_beside_those_that_are() -> None:
         nalm.RealNPU(2, 1).value("V")
 
 
+def test_a_sequence_of_nothing_is_named() -> None:
+    with pytest.raises(ValueError, match=r"Fold.* got inputs of shape \(4, 0\); the last axis needs one or more"):
+        nalm.Fold(nalm.NMU(2, 1))(torch.ones(4, 0))
+
+
 def test_a_layer_is_not_a_list() -> None:
     with pytest.raises(IndexError, match=r"NMU has runs=\(\); there is no run 0"):
         nalm.NMU(2, 1)[0]
@@ -186,6 +191,15 @@ def test_exact_dividers_give_infinity(unit: nalm.Unit, weights: dict[str, list[f
     assert divide(unit, **weights).tolist() == quotients
     assert [unit.formula(row)[0] for row in ([1.0, 0.0], [-1.0, 0.0], [0.0, 2.0])] == quotients
     assert bool(unit(torch.zeros(1, 2, dtype=torch.float64)).isnan().all())  # 0/0, as for plain floats
+
+
+@pytest.mark.parametrize("runs", [(), (2,)], ids=str)
+def test_a_zero_that_is_not_divided_by_leaves_the_gradient_below_alone(runs: tuple[int, ...]) -> None:
+    unit = nalm.NMRU(3, 1, runs).set_(W=[[0.0, 1.0, 0.0, 0.0, 0.0, 1.0]]).eval()  # b / c
+    x = torch.tensor([[0.0, 2.0, 4.0]], requires_grad=True)
+    unit(x).mean().backward()
+    assert x.grad is not None
+    assert x.grad.tolist() == [[0.0, 1 / 4, -2 / 16]]
 
 
 def test_a_closed_gate_hides_the_reciprocal_of_zero() -> None:

@@ -92,6 +92,8 @@ def test_a_row_of_a_cohort_is_a_cohort(make: Make) -> None:
     cohort = make((2, 3)).eval()
     row = cohort[1]
     assert row.runs == (3,)
+    assert all(p.requires_grad for p in row.parameters())
+    assert not any(p.requires_grad for p in make((2,)).requires_grad_(False)[0].parameters())
     x = inputs(7)
     assert_close(row(x), cohort(x)[1], 1e-6)
 

@@ -79,7 +79,7 @@ def test_it_starts_at_zero_or_with_a_spread() -> None:
     for raw in (wide.W_hat.detach(), wide.W_gate.detach()):
         assert float(raw.std()) == pytest.approx(3.0, rel=0.05)
         assert float(raw.mean()) == pytest.approx(0.0, abs=0.15)
-    with pytest.raises(ValueError, match=r"HillSum: spread is -1; it needs a number from 0 on"):
+    with pytest.raises(ValueError, match=r"HillSum: spread is -1; it needs a finite number of at least 0"):
         nalm.HillSum(2, 1, spread=-1)
 
 

@@ -15,7 +15,6 @@ from nalm.bench.engine.options import Options
 from nalm.bench.engine.unit_on_task import substituted
 from nalm.bench.method import Descent
 from nalm.bench.run import Run
-from nalm.core.unit import Unit
 
 Floats = NDArray[np.float64]
 
@@ -33,10 +32,8 @@ def weight_path(run: Run, points: int = 200, options: Options | None = None) -> 
         steps.append(now.step)
         state = {name: torch.from_numpy(value) for name, value in now.unit_on_task.shown(now.state).items()}
         with substituted(now.unit, state) as unit, torch.no_grad():
-            for path, part in unit.named_modules():
-                for name in part.weights if isinstance(part, Unit) else ():
-                    label = f"{path}.{name}".lstrip(".")
-                    values.setdefault(label, []).append(part.value(name)[0].double().numpy().copy())
+            for name, _, value in unit.named_weights():
+                values.setdefault(name, []).append(value[0].double().numpy().copy())
 
     cohort.train(choose(cohort, options or Options(threads=1)), note)
     return np.asarray(steps, dtype=np.float64), {name: np.stack(series) for name, series in values.items()}

@@ -108,12 +108,14 @@ class Mixture(Unit):
         """The same on scalars."""
 
     def compute(self, x: Tensor) -> Tensor:
-        g = self.gate(x)
-        return g * self.first.compute(x) + (1 - g) * self.second.compute(x)
+        g, a, b = self.gate(x), self.first.compute(x), self.second.compute(x)
+        if not self.training:  # a path that is shut is 0, not infinity times 0 where a product overflows
+            a, b = torch.where(g == 0, 0.0, a), torch.where(g == 1, 0.0, b)
+        return g * a + (1 - g) * b
 
     def formula(self, x: Sequence[Scalar]) -> list[Scalar]:
         paths = zip(self.gate_formula(x), self.first.formula(x), self.second.formula(x), strict=True)
-        return [g * a + (1 - g) * b for g, a, b in paths]
+        return [a if g == 1 else b if g == 0 else g * a + (1 - g) * b for g, a, b in paths]
 
 
 class StaticMixture(Mixture):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial, reduce
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
@@ -72,19 +73,20 @@ class Expression:
 
     def numpy(self) -> Callable[[Any], np.ndarray[Any, np.dtype[np.float64]]]:
         """A function of an array `(..., inputs)` to `(..., outputs)`, in float64."""
-        function = _compiled(self, "numpy")
+        function = _compiled(self, ["numpy"])
 
         def call(x: Any) -> np.ndarray[Any, np.dtype[np.float64]]:
             columns = np.moveaxis(_numbers(x, len(self.symbols)), -1, 0)
             with np.errstate(all="ignore"):
                 outputs = function(*columns)
-            return np.stack([np.broadcast_to(o, columns.shape[1:]) for o in outputs], -1)
+            return np.stack([np.broadcast_to(o, columns.shape[1:]) for o in outputs], -1, dtype=np.float64)
 
         return call
 
     def torch(self) -> Callable[[Tensor], Tensor]:
         """A differentiable function of a tensor `(..., inputs)` to `(..., outputs)`."""
-        function = _compiled(self, "torch")
+        largest, smallest = partial(_reduced, torch.maximum), partial(_reduced, torch.minimum)
+        function = _compiled(self, [{"max": largest, "min": smallest}, "torch"])  # torch.max takes no plain numbers
 
         def call(x: Tensor) -> Tensor:
             check_input("This expression", (len(self.symbols), len(self.outputs)), (), x)
@@ -141,7 +143,7 @@ class Decision:
         inputs = _numbers(x, len(self.symbols)).reshape(-1, len(self.symbols))
         with torch.no_grad():
             model = self.model(torch.from_numpy(inputs)).cpu().numpy() > 0.5
-        function = _compiled(self, "numpy")
+        function = _compiled(self, ["numpy"])
         columns = inputs.T
         compares = any(output.atoms(Relational) for output in self.outputs)  # else the inputs are truth values
         given = columns if compares else columns > 0.5
@@ -159,15 +161,21 @@ class Decision:
         return f"$\\displaystyle {self.latex()}$"
 
 
-def _compiled(read: Expression | Decision, module: str) -> Callable[..., Any]:
-    """A function of one array per symbol to a list of outputs."""
+def _compiled(read: Expression | Decision, modules: Sequence[Any]) -> Callable[..., Any]:
+    """A function of one array per symbol to a list of outputs, with the functions of SymPy from `modules`."""
     import sympy
 
     # A column may be called sqrt or less: inside the function inputs have names of their own.
     plain = {symbol: sympy.Symbol(f"x{i}", real=True) for i, symbol in enumerate(read.symbols)}
     outputs = [output.xreplace(plain) for output in read.outputs]
-    function: Callable[..., Any] = sympy.lambdify(list(plain.values()), outputs, modules=module)
+    function: Callable[..., Any] = sympy.lambdify(list(plain.values()), outputs, modules=modules)
     return function
+
+
+def _reduced(of_two: Callable[[Tensor, Tensor], Tensor], *values: Tensor | float) -> Tensor:
+    """The largest or smallest of tensors and numbers."""
+    like = next(value for value in values if isinstance(value, Tensor))
+    return reduce(of_two, [torch.as_tensor(value, dtype=like.dtype, device=like.device) for value in values])
 
 
 class Readable(Protocol):

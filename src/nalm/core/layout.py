@@ -41,7 +41,7 @@ def check_input(
         )
     if weight is not None and x.dtype != weight.dtype and not torch.is_autocast_enabled(x.device.type):
         raise TypeError(f"{unit} holds {weight.dtype} and got {x.dtype} inputs. Convert with x.to({weight.dtype}).")
-    if x.dim() == 0 or (inputs and x.shape[-1] != inputs):
+    if x.dim() == 0 or x.shape[-1] == 0 or (inputs and x.shape[-1] != inputs):
         raise ValueError(
             f"{unit}({inputs}, {outputs}) got inputs of shape {tuple(x.shape)}; "
             f"the last axis needs {inputs or 'one or more'} features."

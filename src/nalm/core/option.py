@@ -13,7 +13,7 @@ from typing import Any, Generic, Self, TypeVar, overload
 
 from torch import nn
 
-from nalm.core.arguments import WrongArgument, is_number, is_whole, shown
+from nalm.core.arguments import Count, Positive, WrongArgument, need_of, shown
 
 T = TypeVar("T")
 
@@ -64,30 +64,20 @@ class Option(Generic[T]):
 
 def switch(default: bool, meaning: str) -> Option[bool]:
     """An option that is on or off."""
-    return Option(default, meaning, "True or False", _is_bool)
+    return _of_kind(bool, default, meaning)
 
 
-def number_above(bound: float, default: float, meaning: str) -> Option[float]:
-    """An option that is any number larger than `bound`."""
-    return Option(default, meaning, f"a number above {bound:g}", _Above(bound))
+def positive(default: float, meaning: str) -> Option[float]:
+    """An option that is a number above 0."""
+    return _of_kind(Positive, default, meaning)
 
 
 def count(default: int, meaning: str) -> Option[int]:
     """An option that counts something: one, two, ..."""
-    return Option(default, meaning, "a whole number of at least 1", _is_count)
+    return _of_kind(Count, default, meaning)
 
 
-@dataclass(frozen=True)
-class _Above:
-    bound: float
-
-    def __call__(self, value: Any) -> bool:
-        return is_number(value) and value > self.bound
-
-
-def _is_bool(value: Any) -> bool:
-    return isinstance(value, bool)
-
-
-def _is_count(value: Any) -> bool:
-    return is_whole(value) and value >= 1
+def _of_kind(hint: Any, default: T, meaning: str) -> Option[T]:
+    """An option whose values are what an annotation asks for."""
+    need = need_of(hint)
+    return Option(default, meaning, need.words, need.holds)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from torch import Tensor, nn
@@ -29,7 +30,7 @@ def read(model: nn.Module, names: Sequence[str] | None = None, within: NotNegati
     """
     layers = layers_of(model)
     symbols = symbols_for(type(model).__name__, layers[0].in_features, names)
-    return expression_of(layers, symbols, within, _evaluator(model))
+    return expression_of(layers, symbols, within, partial(_evaluated, model))
 
 
 MOST_INPUTS_TO_SIMPLIFY = 8  # SymPy's own limit: the work doubles with each further one
@@ -57,7 +58,7 @@ def read_logic(model: nn.Module, names: Sequence[str] | None = None) -> Decision
     for layer in layers:
         values = layer.logic(values)
     outputs = tuple(_simplified(sympy.sympify(value)) for value in values)
-    return Decision(outputs, symbols, _evaluator(model))
+    return Decision(outputs, symbols, partial(_evaluated, model))
 
 
 def _simplified(output: Any) -> Any:
@@ -76,7 +77,7 @@ def layers_of(model: nn.Module) -> list[Unit]:
     """The units that a model is made of, if it consists of units one after another; else a TypeError."""
     if isinstance(model, Unit):
         return [model]
-    if isinstance(model, nn.Sequential) and len(model):
+    if isinstance(model, nn.Sequential) and type(model).forward is nn.Sequential.forward and len(model):
         return [unit for layer in model for unit in layers_of(layer)]
     if isinstance(compiled := getattr(model, "_orig_mod", None), nn.Module):  # what torch.compile has wrapped
         return layers_of(compiled)
@@ -85,15 +86,13 @@ def layers_of(model: nn.Module) -> list[Unit]:
     raise TypeError(f"{type(model).__name__} is not an arithmetic unit; read its units: read(model.some_unit).")
 
 
-def _evaluator(model: nn.Module) -> Callable[[Tensor], Tensor]:
-    def call(x: Tensor) -> Tensor:
-        modes = {module: module.training for module in model.modules()}  # parts may stand in other modes
-        try:
-            parameter = next(model.parameters(), None)
-            result: Tensor = model.eval()(x if parameter is None else x.to(parameter.device, parameter.dtype))
-            return result
-        finally:
-            for module, training in modes.items():
-                module.training = training
-
-    return call
+def _evaluated(model: nn.Module, x: Tensor) -> Tensor:
+    """What the model computes in eval mode, whatever mode it is in."""
+    modes = {module: module.training for module in model.modules()}  # parts may stand in other modes
+    try:
+        parameter = next(model.parameters(), None)
+        result: Tensor = model.eval()(x if parameter is None else x.to(parameter.device, parameter.dtype))
+        return result
+    finally:
+        for module, training in modes.items():
+            module.training = training

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import reduce
 from typing import Any, Literal, Self, overload
 
 import torch
@@ -209,10 +210,7 @@ class Weight:
         """Elementwise distance to the nearest grid value; zero where any value is final."""
         if self.grid is None:
             return torch.zeros_like(value)
-        nearest = (value - self.grid[0]).abs()
-        for g in self.grid[1:]:
-            nearest = torch.minimum(nearest, (value - g).abs())
-        return nearest
+        return reduce(torch.minimum, [(value - g).abs() for g in self.grid])
 
     def sparsity(self, value: Tensor) -> Tensor:
         """Elementwise distance to the nearest of -1, 0, 1 and the grid.

@@ -253,7 +253,7 @@ class Weighted(nn.Module):
         for unit in twin._holders():
             unit.runs = self.runs[depth:]
             for name, parameter in unit.named_parameters(recurse=False):
-                unit._parameters[name] = nn.Parameter(parameter.detach()[index].clone())
+                unit._parameters[name] = nn.Parameter(parameter.detach()[index].clone(), parameter.requires_grad)
         return twin
 
     __iter__ = None  # a layer is not a list, although a cohort can be indexed

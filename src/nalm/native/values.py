@@ -100,7 +100,7 @@ class Graph:
         """The value of an operation, without simplification. `varies` is the union over the arguments unless given."""
         if op in _COMMUTES and args[0].uid > args[1].uid:
             args = args[::-1]
-        key = (op, tuple(a.uid for a in args), data)
+        key = (op, tuple(a.uid for a in args), data, kind)  # without the kind, the constants 0.0 and False are one
         found = self._known.get(key)
         if found is None:
             if len(self.values) >= VALUE_LIMIT:

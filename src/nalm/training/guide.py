@@ -93,8 +93,21 @@ class Guide:
         """Tell the guide your validation error; iNALU's penalty waits until it is below 1. Optional."""
         self.validation_error = validation_error
 
+    def _before(self, _: torch.optim.Optimizer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Change the gradients now, or, where `step` is given a closure that makes them, each time it has done so."""
+        closure = kwargs.get("closure", args[1] if len(args) > 1 else None)  # args[0] is the optimiser
+        if closure is None:
+            return self._change_gradients()
+
+        def evaluate(*given: Any) -> Any:
+            loss = closure(*given)
+            self._change_gradients()
+            return loss
+
+        return (args[0], evaluate, *args[2:]), {name: given for name, given in kwargs.items() if name != "closure"}
+
     @torch.no_grad()
-    def _before(self, *_: Any) -> None:
+    def _change_gradients(self) -> None:
         for unit, recipe in self._units:
             gradients = {n: p.grad for n, p in unit.named_parameters(recurse=False) if p.grad is not None}
             changed = gradients
@@ -198,9 +211,9 @@ def _warn_of_a_short_loop(made: _Made, steps: int, ramps_end: int) -> None:
 def guide(
     model: nn.Module, optimizer: torch.optim.Optimizer, recipe: Recipe | None = None, steps: int | None = None
 ) -> Guide:
-    """Train the units inside `model` as their papers do: projection, clipping and gradient noise happen around
-    `optimizer.step()`, the scheduled penalty is added to your loss. Redrawing the weights of a stuck unit (iNALU) is
-    left to you: `unit.reset_parameters()`.
+    """Train the units inside `model` as their papers do: projection, clipping of each unit's own gradients, and
+    gradient noise happen around `optimizer.step()`, the scheduled penalty is added to your loss. Redrawing the weights
+    of a stuck unit (iNALU) is left to you: `unit.reset_parameters()`.
 
     Args:
         model: anything that contains units, at any depth.

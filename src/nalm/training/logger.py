@@ -6,17 +6,18 @@ import csv
 from collections.abc import Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import torch
 from torch import Tensor, nn
 
+from nalm.core.arguments import Count, NotNegative, checks_arguments
 from nalm.core.expression import ON_GRID
+from nalm.core.portrait import MOST_INPUTS
 from nalm.core.reading import layers_of, read
 
-MOST_INPUTS = 12  # a formula of more variables is too long for a log, and SymPy needs a noticeable time for it
 
-
+@runtime_checkable
 class SummaryWriter(Protocol):
     """What is asked of a writer; `torch.utils.tensorboard.SummaryWriter` offers it."""
 
@@ -52,17 +53,16 @@ class UnitLogger:
     step,loss,distance,on_grid,formula
     """
 
+    @checks_arguments
     def __init__(
         self,
         model: nn.Module,
         to: str | PathLike[str] | SummaryWriter,
         *,
-        every: int = 100,
-        within: float = ON_GRID,
+        every: Count = 100,
+        within: NotNegative = ON_GRID,
         append: bool = False,
     ) -> None:
-        if every < 1:
-            raise ValueError(f"UnitLogger: every is {every}; it needs a number of steps of at least 1.")
         self.parts = dict(_parts(model, ""))
         if not self.parts:
             raise ValueError(f"{type(model).__name__} contains no nalm unit, so there is nothing to log.")
@@ -127,6 +127,9 @@ class _Table:
         self.columns = _head(path) if append and path.exists() else []
         if path.exists() and not append:
             raise FileExistsError(f"{path} is there already; choose another name, or go on with it: append=True.")
+        if self.columns and not path.read_bytes().endswith(b"\n"):  # a crash has cut its last line
+            with path.open("ab") as file:
+                file.write(b"\r\n")
 
     def add(self, step: int, values: Mapping[str, float | str]) -> None:
         line = {"step": step, **values}

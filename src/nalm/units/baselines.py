@@ -37,10 +37,6 @@ def _lstm_bound(fan: Fan) -> float:
     return 1 / math.sqrt(fan.outputs)
 
 
-def _affine(unit: Unit, x: Sequence[Scalar]) -> list[Scalar]:
-    return [dot(row, x) + b for row, b in zip(unit.numbers("W"), unit.numbers("b"), strict=True)]
-
-
 class Linear(Unit):
     r"""A dense layer without activation.
 
@@ -63,10 +59,10 @@ class Linear(Unit):
         return self.W @ x + self.b.unsqueeze(-1)
 
     def formula(self, x: Sequence[Scalar]) -> list[Scalar]:
-        return _affine(self, x)
+        return [dot(row, x) + b for row, b in zip(self.numbers("W"), self.numbers("b"), strict=True)]
 
 
-class ReLU(Unit):
+class ReLU(Linear):
     r"""A dense layer with a rectifier.
 
     Formula: $y = \max(W x + b, 0)$.
@@ -79,19 +75,16 @@ class ReLU(Unit):
     torch.Size([5, 1])
     """
 
-    paper = MADSEN
-    operations = "baseline"
     W = free("out in", uniform_within(_he_bound))
-    b = free("out", constant(0.0))
 
     def compute(self, x: Tensor) -> Tensor:
-        return torch.relu(self.W @ x + self.b.unsqueeze(-1))
+        return torch.relu(super().compute(x))
 
     def formula(self, x: Sequence[Scalar]) -> list[Scalar]:
-        return [relu(v) for v in _affine(self, x)]
+        return [relu(v) for v in super().formula(x)]
 
 
-class ReLU6(Unit):
+class ReLU6(Linear):
     r"""A dense layer with a rectifier cut at 6.
 
     Formula: $y = \min(\max(W x + b, 0), 6)$.
@@ -104,23 +97,20 @@ class ReLU6(Unit):
     torch.Size([5, 1])
     """
 
-    paper = MADSEN
-    operations = "baseline"
     W = free("out in", uniform_within(_he_bound))
-    b = free("out", constant(0.0))
 
     def compute(self, x: Tensor) -> Tensor:
-        return (self.W @ x + self.b.unsqueeze(-1)).clamp(0, 6)
+        return super().compute(x).clamp(0, 6)
 
     def formula(self, x: Sequence[Scalar]) -> list[Scalar]:
-        return [relu(v, 6.0) for v in _affine(self, x)]
+        return [relu(v, 6.0) for v in super().formula(x)]
 
 
 def _dense_bound(fan: Fan) -> float:
     return 1 / math.sqrt(fan.inputs)
 
 
-class Dense(Unit):
+class Dense(Linear):
     r"""A dense layer with any activation, started as PyTorch starts a linear layer.
 
     Formula: $y = f(W x + b)$ with the function f that `activation` names.
@@ -134,19 +124,18 @@ class Dense(Unit):
     """
 
     paper = "Baseline of Trask et al., Neural Arithmetic Logic Units, NeurIPS 2018"
-    operations = "baseline"
     activation = Option("tanh", "the function of the sum", NAMES, ACTIVATIONS.__contains__)
     W = free("out in", uniform_within(_dense_bound))
     b = free("out", uniform_within(_dense_bound))
 
     def compute(self, x: Tensor) -> Tensor:
-        return ACTIVATIONS[self.activation].tensor(self.W @ x + self.b.unsqueeze(-1))
+        return ACTIVATIONS[self.activation].tensor(super().compute(x))
 
     def formula(self, x: Sequence[Scalar]) -> list[Scalar]:
-        return [ACTIVATIONS[self.activation].scalar(v) for v in _affine(self, x)]
+        return [ACTIVATIONS[self.activation].scalar(v) for v in super().formula(x)]
 
 
-class PReLU(Unit):
+class PReLU(Linear):
     r"""A dense layer with a rectifier whose slope below zero is learned, one for each output.
 
     Formula: $y = \max(z, 0) - a \odot \max(-z, 0)$ with $z = W x + b$.
@@ -160,17 +149,16 @@ class PReLU(Unit):
     """
 
     paper = "He et al., Delving Deep into Rectifiers, 2015"
-    operations = "baseline"
     W = free("out in", uniform_within(_dense_bound))
     b = free("out", uniform_within(_dense_bound))
     a = free("out", constant(0.25))
 
     def compute(self, x: Tensor) -> Tensor:
-        z = self.W @ x + self.b.unsqueeze(-1)  # (*runs, out, samples)
+        z = super().compute(x)  # (*runs, out, samples)
         return torch.relu(z) - self.a.unsqueeze(-1) * torch.relu(-z)
 
     def formula(self, x: Sequence[Scalar]) -> list[Scalar]:
-        return [relu(z) - slope * relu(-z) for z, slope in zip(_affine(self, x), self.numbers("a"), strict=True)]
+        return [relu(z) - slope * relu(-z) for z, slope in zip(super().formula(x), self.numbers("a"), strict=True)]
 
 
 LAYERS: dict[str, type[Unit]] = {"relu": ReLU, "prelu": PReLU}

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from nalm.core.form import PairedProduct, Product
-from nalm.core.option import number_above, switch
+from nalm.core.option import positive, switch
 from nalm.core.recipe import Adam, Clip, Ramp, Recipe
 from nalm.core.scalar import Scalar, cos, dot, negative, pi, power, product, symbolic, whole
 from nalm.core.start import constant, uniform, uniform_within
@@ -47,7 +47,7 @@ class NRU(Unit):
     form = Product()
     recipe = NRU_RECIPE
     W = Weight("out in", start=uniform_within(nau_bound), box=(-1, 1), grid=(-1, 0, 1))
-    scale = number_above(0, 1000.0, "the factor inside tanh")
+    scale = positive(1000.0, "the factor inside tanh")
 
     def compute(self, x: Tensor) -> Tensor:
         w, size, sign = self.W.unsqueeze(-1), x.abs().unsqueeze(-3), signs(x).unsqueeze(-3)
@@ -140,7 +140,8 @@ class NMRU(Unit):
         return {"g": g} if self.gate else {}
 
     def compute(self, x: Tensor) -> Tensor:
-        u = torch.cat([x, 1 / (x + EPSILON) if self.training else 1 / x], -2)  # (*runs, 2 in, samples)
+        reciprocal = 1 / (x + EPSILON) if self.training else 1 / self._divisors(x)
+        u = torch.cat([x.expand_as(reciprocal), reciprocal], -2)  # (*runs, 2 in, samples)
         if self.gate:
             g = self.value("g").unsqueeze(-1)
             u = g * u if self.training else torch.where(g == 0, 0.0, g * u)
@@ -150,6 +151,11 @@ class NMRU(Unit):
             factors = torch.where(w == 0, 1.0, factors)
         y = tree_product(factors)
         return y * torch.cos(self.W @ (math.pi * (u < 0).to(x.dtype))) if self.sign else y
+
+    def _divisors(self, x: Tensor) -> Tensor:
+        """The inputs, and 1 for those that no output divides by: the gradient of 1/0 would be NaN, used or not."""
+        used = (self.W[..., self.in_features :] != 0).any(-2)  # (*runs, in)
+        return torch.where(used.unsqueeze(-1), x, 1.0)
 
     def formula(self, x: Sequence[Scalar]) -> list[Scalar]:
         u = [*x, *(1 / a if symbolic(a) or a else math.copysign(math.inf, a) for a in x)]

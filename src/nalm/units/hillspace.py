@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import pi as PI
-from typing import Any
 
 import torch
 from torch import Tensor
 
+from nalm.core.arguments import NotNegative, need_of
 from nalm.core.form import Product, Sum
 from nalm.core.optimiser import ScheduleFree
 from nalm.core.option import Option
@@ -18,11 +18,13 @@ from nalm.core.recipe import Recipe
 from nalm.core.scalar import Scalar, cos, dot, pi, sin
 from nalm.core.start import constant, normal
 from nalm.core.unit import Unit
-from nalm.core.weight import SATURATED, Link, Weight
+from nalm.core.weight import Weight
 from nalm.units.classic import ProductUnit
+from nalm.units.nac import TANH_SIGMOID
 
 HILL_PAPER = "DuJardin, Hill Space is All You Need, 2025"
 HILL_RECIPE = Recipe(ScheduleFree(0.1, betas=(0.9, 0.96), decay=1e-8, warmup=100), steps=10_000, batch=64)
+SPREAD = need_of(NotNegative)
 SNAP = 1e-6  # as published: a tanh or sigmoid this near to its limits counts as the limit
 
 
@@ -33,11 +35,7 @@ def _hill(w: Tensor, m: Tensor) -> Tensor:
     return sign * size
 
 
-def _raw_hill(value: Tensor) -> tuple[Tensor, Tensor]:
-    return SATURATED * value, torch.full_like(value, SATURATED)
-
-
-HILL = Link(("_hat", "_gate"), _hill, _raw_hill)
+HILL = replace(TANH_SIGMOID, value=_hill)
 
 
 def hill_weight(shape: str, grid: tuple[float, ...] = (-1, 0, 1)) -> Weight:
@@ -45,16 +43,12 @@ def hill_weight(shape: str, grid: tuple[float, ...] = (-1, 0, 1)) -> Weight:
     return Weight(shape, start=constant(0.0), grid=grid, link=HILL)
 
 
-def _is_spread(value: Any) -> bool:
-    return isinstance(value, int | float) and value >= 0
-
-
 class _HillUnit(Unit):
     """What the four units share: the recipe, and how far from zero their weights may start."""
 
     paper = HILL_PAPER
     recipe = HILL_RECIPE
-    spread = Option(0.0, "standard deviation of the raw parameters at the start", "a number from 0 on", _is_spread)
+    spread = Option(0.0, "standard deviation of the raw parameters at the start", SPREAD.words, SPREAD.holds)
 
     def optional_weights(self) -> Mapping[str, Weight]:
         if not self.spread:

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from nalm.core.containers import Mixture
-from nalm.core.option import count, number_above
+from nalm.core.option import count, positive
 from nalm.core.scalar import Scalar, dot, sigmoid, tanh
 from nalm.core.start import normal
 from nalm.core.unit import Unit
@@ -45,7 +45,7 @@ class NSR(Unit):
     w_sign = free("redundancy decisions", normal(0, 0.5))
     w_zero = free("redundancy decisions", normal(0, 0.5))
     b = free("redundancy decisions", normal(0, 0.5))
-    scale = number_above(0, 1.0, "lambda, chosen inversely to typical differences of the inputs")
+    scale = positive(1.0, "lambda, chosen inversely to typical differences of the inputs")
     redundancy = count(1, "operand pairs per decision")
 
     @property

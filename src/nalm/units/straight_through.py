@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch
 from torch import Tensor
 
-from nalm.core.weight import SATURATED, Link
+from nalm.core.weight import LOGISTIC, SOFTMAX
 
 TEMPERATURE = 10.0  # of the choice between modules, in the thesis' algorithm 1
 SMALLEST_UNIFORM = 2.0**-25  # uniforms are multiples of 2**-24 including 0: half a step keeps both logarithms finite
@@ -46,14 +48,6 @@ def _module(raw: Tensor) -> Tensor:
     return hard_softmax(raw, TEMPERATURE)
 
 
-def _raw_one_hot(value: Tensor) -> tuple[Tensor]:
-    return (SATURATED * value,)
-
-
-def _raw_gate(value: Tensor) -> tuple[Tensor]:
-    return (SATURATED * (2 * value - 1),)
-
-
-HARD_SOFTMAX = Link(("_hat",), hard_softmax, _raw_one_hot, simplex=True)
-HARD_MODULE = Link(("_hat",), _module, _raw_one_hot, simplex=True)
-HARD_GATE = Link(("_hat",), hard_sigmoid, _raw_gate)
+HARD_SOFTMAX = replace(SOFTMAX, value=hard_softmax)
+HARD_MODULE = replace(SOFTMAX, value=_module)
+HARD_GATE = replace(LOGISTIC, value=hard_sigmoid)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from nalm.bench.run import Model, single
+from nalm.bench.run import single
 from nalm.bench.study import Published, Row, Study, cells_over, other_ways
 from nalm.bench.tasks.arithmetic import RANGES, SingleModule
 from nalm.core.recipe import Adam, Ramp, Recipe, Staircase
@@ -37,17 +37,15 @@ def everywhere(label: str, source: str, success: float, but: tuple[str, ...] = (
     return {(label, r): Published(success, source=source) for r in RANGES if r not in but}
 
 
-def _models(inputs: int) -> dict[str, Model]:
-    labels = {
-        "MulNAC": "NAC•",
-        "NAC": "NAC+",
-        "GNALU": "G-NALU",
-        "INALU": "iNALU",
-        "SNMU": "sNMU",
-        "RealNPU": "Real NPU",
-    }
-    names = (*labels, "NALU", "NAU", "NMU", "NMRU", "NPU")
-    return {name: single(name, inputs, label=labels.get(name, name)) for name in names}
+LABELS = {
+    "MulNAC": "NAC•",
+    "NAC": "NAC+",
+    "GNALU": "G-NALU",
+    "INALU": "iNALU",
+    "SNMU": "sNMU",
+    "RealNPU": "Real NPU",
+}
+M = {name: single(name, 2, label=LABELS.get(name, name)) for name in (*LABELS, "NALU", "NAU", "NMU", "NMRU", "NPU")}
 
 
 def _study(operation: str, title: str, rows: list[Row], **published: object) -> Study:
@@ -60,7 +58,6 @@ def _study(operation: str, title: str, rows: list[Row], **published: object) -> 
     )
 
 
-M = _models(2)
 SUM_ROWS = [
     (M["NAC"], PLAIN),
     (M["NALU"], PLAIN),

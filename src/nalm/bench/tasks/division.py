@@ -41,11 +41,10 @@ def near_zero(top: float) -> Uniform:
     return Uniform(top * 2.0**-25, top)
 
 
-GOLD: dict[str, tuple[type[Unit], Mapping[tuple[str, int], Mapping[str, list[float]]]]] = {
-    "NRU": (
-        NRU,
-        {("inverse", 1): {"W": [-1]}, ("inverse", 2): {"W": [-1, 0]}, ("div", 2): {"W": [1, -1]}},
-    ),
+Golden = Mapping[tuple[str, int], Mapping[str, list[float]]]
+_POWERS: Golden = {("inverse", 1): {"W": [-1]}, ("inverse", 2): {"W": [-1, 0]}, ("div", 2): {"W": [1, -1]}}
+GOLD: dict[str, tuple[type[Unit], Golden]] = {
+    "NRU": (NRU, _POWERS),
     "NMRU": (
         NMRU,
         {("inverse", 1): {"W": [0, 1]}, ("inverse", 2): {"W": [0, 0, 1, 0]}, ("div", 2): {"W": [1, 0, 0, 1]}},
@@ -58,10 +57,7 @@ GOLD: dict[str, tuple[type[Unit], Mapping[tuple[str, int], Mapping[str, list[flo
             ("div", 2): {"W": [1, -1], "g": [1, 1]},
         },
     ),
-    "ProductUnit": (
-        ProductUnit,
-        {("inverse", 1): {"W": [-1]}, ("inverse", 2): {"W": [-1, 0]}, ("div", 2): {"W": [1, -1]}},
-    ),
+    "ProductUnit": (ProductUnit, _POWERS),
 }
 """Ideal weights by unit and (operation, inputs). The product unit is a Real NPU without epsilon."""
 
@@ -73,13 +69,7 @@ def gold_unit(unit: str, operation: str, inputs: int) -> Unit:
     [[1.0, -1.0]]
     """
     source, weights = GOLD[unit]
-    made = source(inputs, 1)
-    with torch.no_grad():
-        for name, values in weights[operation, inputs].items():
-            parameter = made._parameters[name]
-            assert parameter is not None
-            parameter.copy_(torch.tensor(values).reshape(parameter.shape))
-    return made.eval()
+    return source(inputs, 1).set_(**weights[operation, inputs]).eval()
 
 
 KINDS = (torch.float32, torch.float64)

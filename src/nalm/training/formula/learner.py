@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
+from itertools import islice
 from typing import Any
 
 import torch
@@ -63,8 +64,9 @@ class FormulaLearner:
         settings: Settings | None = None,
     ) -> None:
         layers = [m for m in model.modules() if isinstance(m, FormulaLayer)]
+        layers = [layer for layer in layers if all(p.requires_grad for p in layer.parameters())]
         if not layers:
-            raise ValueError(f"{type(model).__name__} contains no FormulaLayer, so there is nothing to find here.")
+            raise ValueError(f"{type(model).__name__} contains no FormulaLayer that may learn: nothing to find here.")
         self.settings = settings or Settings()
         self.runs = common_runs(layers)
         seeds = seeds_of(seed, self.runs)
@@ -101,20 +103,20 @@ class FormulaLearner:
             self.base.zero_grad()
         with recording(self.tracks):
             output, loss = evaluate(*batch)
-        if tuple(loss.shape) != self.runs:
-            raise ValueError(f"The loss has shape {tuple(loss.shape)}; it needs {self.runs}, one number per run.")
-        loss.sum().backward(retain_graph=True)  # type: ignore[no-untyped-call]
-        probes = loss_curvature(loss, output, len(self.runs), self.steps).probes
-        nodes = [y for track in self.tracks for _, y in track.uses]
-        slopes = [torch.zeros_like(y) if y.grad is None else y.grad.clone() for y in nodes]
-        sent = [torch.autograd.grad(output, nodes, p, retain_graph=True, allow_unused=True) for p in probes]
-        with torch.no_grad():
-            place = 0
+            if tuple(loss.shape) != self.runs:
+                raise ValueError(f"The loss has shape {tuple(loss.shape)}; it needs {self.runs}, one number per run.")
+            loss.sum().backward(retain_graph=True)  # type: ignore[no-untyped-call]
+            probes = loss_curvature(loss, output, len(self.runs), self.steps).probes
+            nodes = [y for track in self.tracks for _, y in track.uses]
+            slopes = [torch.zeros_like(y) if y.grad is None else y.grad.clone() for y in nodes]
+            sent = [
+                torch.autograd.grad(output, nodes, p, retain_graph=True, allow_unused=True) for p in probes if nodes
+            ]
+            curvatures = [sum(s.square() for s in own if s is not None) for own in zip(*sent, strict=True)]
+            found = zip(slopes, curvatures, strict=True)
             for track in self.tracks:
-                end = place + len(track.uses)
-                curvatures = [sum(s[i].square() for s in sent if s[i] is not None) for i in range(place, end)]
-                track.learn(slopes[place:end], curvatures)
-                place = end
+                track.learn(list(islice(found, len(track.uses))))
+                track.layer.zero_grad()  # its weights are moved by the search, never along a gradient
         if self.base is not None:
             self.base.step()
         self.steps += 1
@@ -159,11 +161,14 @@ class Track:
             self.uses.append((x.detach().expand(*self.layer.runs, *x.shape[-2:]), y))
         return y
 
-    def learn(self, slopes: Sequence[Tensor], curvatures: Sequence[Any]) -> None:
-        """One step of the search towards the values the outputs should have had."""
+    @torch.no_grad()
+    def learn(self, found: Sequence[tuple[Tensor, Any]]) -> None:
+        """One step of the search towards the values the outputs should have had, by slope and curvature of each use."""
+        if not self.uses:
+            return
         x = torch.cat([used for used, _ in self.uses], -1).double()
         implied = []
-        for (_, y), slope, curvature in zip(self.uses, slopes, curvatures, strict=True):
+        for (_, y), (slope, curvature) in zip(self.uses, found, strict=True):
             h = torch.as_tensor(curvature, dtype=torch.float64).expand(y.shape)
             implied.append(y.detach().double() - torch.where(h > 0, slope.double() / h, 0.0))
         target = torch.cat(implied, -1).flatten(0, -2)  # (rows, samples)
@@ -214,7 +219,7 @@ def recording(tracks: Sequence[Track]) -> Iterator[None]:
     """Replace `compute` of each layer; nothing of it stays on the modules."""
     with ExitStack() as undo:
         for track in tracks:
-            track.uses.clear()
             track.layer.__dict__["compute"] = track.compute
+            undo.callback(track.uses.clear)
             undo.callback(partial(track.layer.__dict__.pop, "compute"))
         yield
