@@ -31,8 +31,18 @@ def row(cls: type[Unit]) -> tuple[str, ...]:
         "kept" if cls.negatives else "lost",
         "; ".join([*grids, *inner]) or "none",
         str(sum(p.numel() for p in unit.parameters())),
-        cls.paper,
+        _authors_and_year(cls.paper),
     )
+
+
+def _authors_and_year(paper: str) -> str:
+    """A citation short enough for a column; the unit's own section has all of it.
+
+    >>> _authors_and_year("Trask et al., Neural Arithmetic Logic Units, NeurIPS 2018")
+    'Trask et al. 2018'
+    """
+    years = re.findall(r"\b(?:19|20)\d\d\b", paper)
+    return f"{paper.split(',')[0]} {years[-1]}"
 
 
 def _smallest(cls: type[Unit]) -> Unit:
