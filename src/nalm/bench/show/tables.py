@@ -1,4 +1,4 @@
-"""Tables of a study's entries, for a terminal (rich), a page (Markdown) and a paper (LaTeX). One layout, three renderings."""
+"""Tables of a study's entries, for a terminal (rich), a page (Markdown), a paper (LaTeX): one layout, three forms."""
 
 from __future__ import annotations
 
@@ -185,7 +185,7 @@ def _cell(text: str) -> str:
 
 
 def latex_tables(study: Study, entries: Sequence[CellSummary]) -> str:
-    """The same tables for a paper, with what each stands on in its caption; footnotes and sources are comments above."""
+    """The same tables for a paper, with what each stands on in its caption; sources are comments above them."""
     notes = [f"% {line}" for line in footnotes(study, entries)]
     parts = ["\n".join(notes)] if notes else []
     return "\n\n".join([*parts, *(_latex_panel(study, entries, panel) for panel in panels(study))])
