@@ -31,8 +31,22 @@ def row(cls: type[Unit]) -> tuple[str, ...]:
         "kept" if cls.negatives else "lost",
         "; ".join([*grids, *inner]) or "none",
         str(sum(p.numel() for p in unit.parameters())),
-        cls.paper,
+        _authors_and_year(cls.paper),
     )
+
+
+def _authors_and_year(paper: str) -> str:
+    """A citation short enough for a column; the page's list of papers has all of it.
+
+    >>> _authors_and_year("Trask et al., Neural Arithmetic Logic Units, NeurIPS 2018")
+    'Trask et al. 2018'
+    >>> _authors_and_year("Rana, Malhi and Främling, Exploring Numerical Calculations with CalcNet, ICTAI 2019")
+    'Rana, Malhi and Främling 2019'
+    """
+    authors = re.match(r"(?:\w+, )*\w+ and \w+(?=,)|[^,]+", paper)
+    assert authors is not None, "a citation begins with its authors"
+    years = re.findall(r"\b(?:19|20)\d\d\b", authors.string)
+    return f"{authors[0].removesuffix(years[-1]).strip()} {years[-1]}"
 
 
 def _smallest(cls: type[Unit]) -> Unit:
@@ -67,6 +81,12 @@ def table() -> str:
 def sections() -> str:
     """Every unit in a section."""
     return "\n\n".join(map(section, _units()))
+
+
+def papers() -> str:
+    """The papers of all units in full, but for the library's own units and what is a baseline of another paper."""
+    full = {cls.paper for cls in _units() if not cls.paper.startswith(("nalm", "Baseline of"))}
+    return "\n".join(f"- {paper}" for paper in sorted(full))
 
 
 def _units() -> list[type[Unit]]:

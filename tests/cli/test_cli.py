@@ -95,6 +95,7 @@ def test_run_show_figure_compare(folder: Path) -> None:
     assert "No runs yet: NAC•, NALU," in everything
     assert "NALU" not in everything.replace(everything[everything.index("No runs yet") :], "")
     assert "| U[1,2) |" in quick("show", folder, *options, "--markdown")
+    assert r"{U[1,2)} & \shortstack{{1.00}" in quick("show", folder, *options, "--latex")
     quick("figure", folder, *options, "--output", folder / "figure.svg")
     assert (folder / "figure.svg").read_text().startswith("<?xml")
     assert "+0.00" in quick("compare", folder, "--unit", "NMU", "--unit", "sNMU")

@@ -9,6 +9,7 @@ import pytest
 from nalm.bench.changes import Changes, parse_ranges
 from nalm.bench.own import study_from_file
 from nalm.bench.studies import find_study
+from nalm.cli.options import Selection
 from tests.cli.commands import fails, works
 
 UNIT = """
@@ -77,6 +78,13 @@ def test_a_study_of_ones_own_runs_and_shows() -> None:
     assert "Twice" in shown
     assert "My study" in shown
     assert "4 runs, 4 already kept" in works("run", "study.py:STUDY", "--quick", "--unit", "NMU")
+
+
+def test_a_unit_of_ones_own_stands_beside_all_others() -> None:
+    published = find_study("single-module/mul").rows
+    chosen = Selection("single-module/mul", unit=["all,unit.py:Twice"], range=["U[1,2)"]).chosen()
+    assert chosen.rows == [*published, "Twice"]
+    assert Selection("single-module/mul", unit=["unit.py:Twice"]).chosen().rows == ["Twice"]
 
 
 def test_a_task_of_ones_own_runs_with_any_units() -> None:

@@ -38,7 +38,8 @@ def test_prints_formula_evidence_and_table(tmp_path: Path) -> None:
     function = tmp_path / "f.py"
     output = works("solve", written(tmp_path), "--target", "y", "--export", function)
     assert "y = lambda*mass (kg)/t**2" in output
-    assert "exact; backward error" in output
+    assert "exact: the rows prove this formula" in output
+    assert "backward error" in output
     assert math.isclose(imported(function)(2.0, 3.0, 0.5), 24.0)
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 DEFAULT_STORE = Path("runs.db")
 MOST_SEEDS = 10_000  # with nine ranges and seven units already 630,000 runs
+ALL = "all"  # as a unit: every row that the study has
 FIGURES = (".pdf", ".png", ".svg")
 
 Figure = Annotated[Path, typer.Option("--output", "-o", help="The file to draw; ends in .pdf, .png or .svg.")]
@@ -80,12 +81,15 @@ class Selection:
     unit: Annotated[
         list[str] | None,
         typer.Option(
-            "--unit", "-u", help="Rows to keep; repeat or separate by commas. `my_file.py:MyUnit` adds your own unit."
+            "--unit",
+            "-u",
+            help="Only these units; repeat or separate by commas. `my_file.py:MyUnit` is a unit of your own, and "
+            "`all,my_file.py:MyUnit` puts it beside all others.",
         ),
     ] = None
-    range: Annotated[list[str] | None, typer.Option("--range", "-r", help="Columns to keep, for example 'U[1,2)'.")] = (
-        None
-    )
+    range: Annotated[
+        list[str] | None, typer.Option("--range", "-r", help="Only these ranges, for example 'U[1,2)'.")
+    ] = None
     seeds: Annotated[
         int | None, typer.Option("--seeds", min=1, max=MOST_SEEDS, help="Seeds per cell; by default as published.")
     ] = None
@@ -98,7 +102,8 @@ class Selection:
     retire: Annotated[
         bool,
         typer.Option(
-            "--retire", help="Stop runs that are solved, on the grid and past their ramp; published ones run on."
+            "--retire",
+            help="Stop a run once it is solved, on its grid and past the rise of its penalty; published runs go on.",
         ),
     ] = False
     recipe: Annotated[
@@ -110,7 +115,9 @@ class Selection:
     ] = None
     steps: Annotated[
         int | None,
-        typer.Option("--steps", min=1, max=10**9, help="Train so many steps; schedules keep their place."),
+        typer.Option(
+            "--steps", min=1, max=10**9, help="Train so many steps; penalties still begin where they were published."
+        ),
     ] = None
     rate: Annotated[float | None, typer.Option("--rate", help="Another learning rate than the recipe's.")] = None
     batch: Annotated[
@@ -144,6 +151,7 @@ class Selection:
         study, rows = self._found()
         if self.data:
             study = study.of_data(self.data)
+        rows = [row for name in rows for row in (study.rows if name == ALL else [name])]
         study = study.only(rows, _names("--range", self.range))
         if self.recipe:
             study = study.trained(self.recipe)

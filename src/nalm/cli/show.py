@@ -17,15 +17,23 @@ def show(
     markdown: Annotated[
         bool, typer.Option("--markdown", help="Print Markdown tables, as on the results pages.")
     ] = False,
+    latex: Annotated[
+        bool, typer.Option("--latex", help="Print LaTeX tables for a paper; they need the package booktabs.")
+    ] = False,
 ) -> None:
     """Show a study: success with its 95 % interval, steps to solve and sparsity error, published values beside."""
-    from nalm.bench.show.tables import footnotes, markdown_tables, rich_tables
+    from nalm.bench.show.tables import footnotes, latex_tables, markdown_tables, rich_tables
 
     study = selection.chosen()
     entries = selection.entries(study)
     begun = {entry.row for entry in entries}
     waiting = [row for row in study.rows if row not in begun]
     study = replace(study, cells=tuple(cell for cell in study.cells if cell.row in begun))
+    if markdown and latex:
+        raise ValueError("--markdown and --latex are two forms of the same tables; choose one")
+    if latex:
+        out.say(latex_tables(study, entries))
+        return
     if markdown:
         out.say(markdown_tables(study, entries))
         return

@@ -21,19 +21,25 @@ def solve(
         Path, typer.Argument(help="A CSV, TSV, Excel or Parquet file (also .csv.gz) with named columns; - for stdin.")
     ],
     target: Annotated[
-        str | None, typer.Option(help="The column to explain; without it, the columns of the file are named.")
+        str | None, typer.Option(help="The column to explain; leave it out to see which columns there are.")
     ] = None,
     columns: Annotated[
         list[str] | None, typer.Option(help="The columns to explain it with; repeat or separate by commas.")
     ] = None,
     drop: Annotated[list[str] | None, typer.Option(help="Columns not to use; repeat or separate by commas.")] = None,
     dropna: Annotated[
-        bool, typer.Option("--dropna/--keepna", help="Leave out rows with a cell that is no number, or refuse them.")
+        bool,
+        typer.Option("--dropna/--keepna", help="Leave out rows in which a cell is not a number, or refuse the table."),
     ] = True,
-    noise: Annotated[float | None, typer.Option(help="Relative noise of the target; leave out if unknown.")] = None,
-    effort: Annotated[str, typer.Option(help="quick, normal or high.")] = "normal",
+    noise: Annotated[
+        float | None,
+        typer.Option(help="Relative noise of the target: 0.01 for one per cent; estimated if you leave it out."),
+    ] = None,
+    effort: Annotated[str, typer.Option(help="How far to search before giving up: quick, normal or high.")] = "normal",
     units: Annotated[list[str] | None, typer.Option(help="Physical units of columns, as in m=kg,r=m,F=newton.")] = None,
-    max_seconds: Annotated[float | None, typer.Option(min=0.0, help="Stop the search after so long.")] = None,
+    max_seconds: Annotated[
+        float | None, typer.Option(min=0.0, help="Stop the search after so many seconds, with the best found.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON only.")] = False,
     export: Annotated[
         Path | None, typer.Option(help="Write the formula as a Python function to this file; ends in .py.")
@@ -103,9 +109,17 @@ def _units(pairs: list[str] | None, target: str) -> dict[str, str]:
 def _print(solution: Solution, target: str, written: list[Path]) -> None:
     from nalm.solver.verdict.candidate import Status
 
+    meaning = {
+        Status.EXACT: "the rows prove this formula, and no number in it was fitted",
+        Status.REAL: "the rows prove this formula; its numbers were fitted",
+        Status.AMBIGUOUS: "this formula fits, but these rows do not prove it",
+        Status.APPROXIMATION: "no law was found; this formula predicts, but it is no law",
+        Status.NONE: "no law was found, and no formula that predicts better than the mean",
+    }
     out.say(f"{target} = {solution.expression}", "bold")
     evidence = solution.evidence
-    out.say(f"{solution.status}; {solution.accuracy}, {evidence.samples} rows, {solution.seconds:.2f} s")
+    out.say(f"{solution.status}: {meaning[solution.status]}")
+    out.say(f"{solution.accuracy}, {evidence.samples} rows, {solution.seconds:.2f} s")
     for constant in evidence.constants if solution.status is not Status.APPROXIMATION else ():
         out.say(f"constant {constant.value:.8g} ± {constant.deviation:.1g}")
     for note in evidence.notes:

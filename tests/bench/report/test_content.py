@@ -50,6 +50,17 @@ def test_many_weights_are_told_by_their_number_and_a_formula_is_read() -> None:
     assert content._learned(cell, None) == {}
 
 
+def test_a_wide_model_is_read_on_its_grid_only() -> None:
+    cell = next(cell for cell in studies()["two-layer/ranges"].cells if cell.model.label == "NMU")
+    weights = {name: np.zeros(value.shape) for name, value in cell.model.build().named_parameters()}
+    sums, product = weights
+    weights[sums][..., 0, 3] = weights[sums][..., 1, 7] = 1
+    weights[product][...] = 1
+    assert content._learned(cell, weights)["expression"] == "x3*x7"
+    weights[sums][..., 0, 3] = 0.5
+    assert content._learned(cell, weights)["expression"] is None
+
+
 def test_versions_that_are_known_are_told() -> None:
     assert content._versions({"library_version": "1.0", "torch_version": "2.1"}) == "nalm 1.0, torch 2.1"
     assert content._versions({"torch_version": "2.1"}) == "torch 2.1"

@@ -8,7 +8,7 @@ import pytest
 
 from nalm.bench.results.stats import Interval, wilson
 from nalm.bench.results.summary import CellSummary, summarise
-from nalm.bench.show.tables import PANELS, footnotes, markdown_tables, rich_tables
+from nalm.bench.show.tables import PANELS, footnotes, latex_tables, markdown_tables, rich_tables
 from nalm.bench.studies import find_study, studies
 from nalm.bench.study import Published, Study
 from nalm.cli.screen import Screen
@@ -59,9 +59,9 @@ def test_numbers_and_intervals_are_whole() -> None:
 
 def test_each_table_says_seeds_steps_and_method() -> None:
     study = find_study("single-module/mul")
-    for text in (shown(study, 200), markdown_tables(study, entries(study))):
+    for text in (shown(study, 200), markdown_tables(study, entries(study)), latex_tables(study, entries(study))):
         assert text.count("25 seeds per cell, 1, 500 or 50,000 steps") == len(PANELS)
-        assert "95 % Wilson interval" in text
+        assert "95 % Wilson interval" in text.replace("\\%", "%")
         assert "maximum-likelihood mean of a beta distribution" in text
 
 
@@ -82,6 +82,19 @@ def test_markdown_keeps_hostile_names_in_their_cell() -> None:
     entry = replace(entries(study)[0], row="a|b<script>")
     head = markdown_tables(named, [entry]).splitlines()[2]
     assert head == "|  | a&#124;b&lt;script> |"
+
+
+def test_latex_keeps_hostile_names_in_their_cell() -> None:
+    study = find_study("single-module/mul").only(["NMU"], ["U[1,2)"])
+    (cell,) = study.cells
+    row, column = r"a&b_1 \ NAC•", "[1,2) 5 %"
+    named = replace(study, cells=(replace(cell, row=row, column=column),), notes=("Said once.",))
+    text = latex_tables(named, [replace(entries(study)[0], row=row, column=column)])
+    lines = text.splitlines()
+    assert "% Said once." in lines
+    assert r" & a\&b\_1 \textbackslash{} NAC$\bullet$ \\" in lines
+    assert any(line.startswith(r"{[1,2) 5 \%} & \shortstack{{") for line in lines)
+    assert text.count(r"\begin{tabular}{lr}") == text.count(r"\end{table}") == len(PANELS)
 
 
 def test_titles_promise_published_numbers_only_where_there_are_any() -> None:

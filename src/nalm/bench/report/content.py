@@ -97,7 +97,7 @@ def _curve(curve: Any) -> list[list[float | None]] | None:
 
 
 def _learned(cell: Cell, weights: Any) -> dict[str, Any]:
-    """The final weights, and the expression they read as if they are near enough to their grid."""
+    """The final weights, and the expression they read as: of a wide model only if it is on its grid."""
     if not isinstance(weights, Mapping) or not weights:
         return {}
     flat = {name: np.asarray(value, np.float64).ravel() for name, value in weights.items()}
@@ -118,6 +118,8 @@ def _expression(cell: Cell, weights: Mapping[str, Any]) -> str | None:
         with torch.no_grad():
             for name, parameter in unit.named_parameters():
                 parameter.copy_(torch.tensor(weights[name]))
+        if sum(values.numel() for values in unit.parameters()) > WEIGHTS and not unit.snapped(within=1e-3).on_grid():
+            return None  # pages of decimals that nobody reads; SymPy needs minutes for the perceptrons of y = x
         return str(read(unit.eval(), within=1e-3))
     except (KeyError, RuntimeError, TypeError, ValueError):  # a unit without a formula, or weights that diverged
         return None

@@ -1,4 +1,4 @@
-"""Tables of a study's entries, for a terminal (rich) and for a page (Markdown). One layout, two renderings."""
+"""Tables of a study's entries, for a terminal (rich), a page (Markdown), a paper (LaTeX): one layout, three forms."""
 
 from __future__ import annotations
 
@@ -182,3 +182,45 @@ def markdown_panel(study: Study, entries: Sequence[CellSummary], panel: Panel) -
 def _cell(text: str) -> str:
     """A name inside a Markdown table: what would end the cell or begin a tag is written as an entity."""
     return text.replace("|", "&#124;").replace("<", "&lt;").replace("\n", " ")
+
+
+def latex_tables(study: Study, entries: Sequence[CellSummary]) -> str:
+    """The same tables for a paper, with what each stands on in its caption; sources are comments above them."""
+    notes = [f"% {line}" for line in footnotes(study, entries)]
+    parts = ["\n".join(notes)] if notes else []
+    return "\n\n".join([*parts, *(_latex_panel(study, entries, panel) for panel in panels(study))])
+
+
+def _latex_panel(study: Study, entries: Sequence[CellSummary], panel: Panel) -> str:
+    lines = [" & ".join(map(_escaped, ["", *study.rows]))]
+    for (name,), *cells in _grid(study, entries, panel.content):
+        # braces: a name that begins with "[" would be an argument of the line break before it
+        stacked = (r"\shortstack{" + r"\\".join(f"{{{_escaped(text)}}}" for text in cell) + "}" for cell in cells)
+        lines.append(" & ".join([f"{{{_escaped(name)}}}", *stacked]))
+    head, *body = [line + r" \\" for line in lines]
+    caption = f"{study.title}: {panel.heading(entries)}. {basis(study, entries)}; {panel.method}."
+    return "\n".join(
+        [
+            r"\begin{table}",
+            r"\centering",
+            rf"\caption{{{_escaped(caption)}}}",
+            rf"\begin{{tabular}}{{l{'r' * len(study.rows)}}}",
+            *(r"\toprule", head, r"\midrule", *body, r"\bottomrule"),
+            r"\end{tabular}",
+            r"\end{table}",
+        ]
+    )
+
+
+_LATEX = {character: f"\\{character}" for character in "&%$#_{}"} | {
+    "\\": r"\textbackslash{}",
+    "^": r"\textasciicircum{}",
+    "~": r"\textasciitilde{}",
+    **{"•": r"$\bullet$", "≠": r"$\neq$", "±": r"$\pm$", "−": "$-$", "×": r"$\times$", "·": r"$\cdot$", "→": r"$\to$"},
+    **{"<": "$<$", ">": "$>$", "|": "$|$", "\n": " "},
+}
+
+
+def _escaped(text: str) -> str:
+    """A name or number as LaTeX prints it."""
+    return "".join(_LATEX.get(character, character) for character in text)
