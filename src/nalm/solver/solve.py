@@ -76,7 +76,7 @@ def solve(
     began, clock = time.perf_counter(), Stopwatch(max_seconds)
     if effort not in EFFORTS:
         raise ValueError(f"effort must be one of {', '.join(EFFORTS)}; got {effort!r}")
-    table = checked(X, y, noise=noise, seed=seed)
+    table = checked(X, y, noise=noise, seed=seed, names=names)
     labels = column_names(X, names, table.columns)
     table = replace(table, dimensions=dimensions(units, labels))
     with one_thread(), np.errstate(all="ignore"):

@@ -21,10 +21,14 @@ from typing import Any
 import numpy as np
 
 from nalm.solver.formula.calculus import Array
+from nalm.solver.settings import SETTINGS
 
 SEPARATORS = (",", ";", "\t", "|", " ")
 TEXT_FILES = (".csv", ".tsv", ".tab", ".txt", ".dat")
 MISSING = {"", "na", "n/a", "nan", "null", "none", "-", "?", "."}
+GROUPED = re.compile(r"[+-]?\d{1,3}(?:[ '\u00a0\u202f\u2019]\d{3})+(?:[.,]\d+)?")
+FORTRAN = re.compile(r"([+-]?\d+\.?\d*)[dD]([+-]?\d+)")
+TRUTH = {"true": 1.0, "false": 0.0}
 THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?")
 DECIMAL_COMMA = re.compile(r"[+-]?(\d{1,3}(\.\d{3})+|\d+),\d+([eE][+-]?\d+)?")
 LARGEST = 2**31  # bytes of text: 20 million rows of ten columns, beyond what a search for a formula needs
@@ -82,11 +86,12 @@ def read_table(
             continue
         why = None if column.name in columns else _useless(column)
         if why:
-            notes.append(f"column {column.name} {why}, so it was left out")
+            notes.append(f"{_called(column)} {why}, so it was left out")
         else:
             inputs.append(column)
     if not inputs:
-        raise ValueError(f"{name} has no column of numbers besides {target!r} to explain it with")
+        left_out = "".join(f"; {note}" for note in notes)
+        raise ValueError(f"{name} has no column of numbers besides {target!r} to explain it with{left_out}")
     used = [*inputs, found[present.index(target)]]
     values = np.stack([column.values for column in used], axis=1)
     gaps = np.isnan(values).any(axis=1)
@@ -95,6 +100,8 @@ def read_table(
     if gaps.any():
         notes.append(f"{int(gaps.sum())} of {len(values)} rows were left out: {_first_gap(name, used)}")
     kept = values[~gaps]
+    if len(kept) < SETTINGS.fewest_rows < len(values):
+        raise ValueError(f"{name}: {_first_gap(name, used)}; only {len(kept)} of {len(values)} rows hold numbers")
     return LoadedTable(
         np.ascontiguousarray(kept[:, :-1]), kept[:, -1].copy(), [column.name for column in inputs], notes
     )
@@ -165,12 +172,15 @@ def _split(lines: Sequence[str], separator: str) -> list[list[str]]:
 
 
 def _separator(lines: Sequence[str]) -> str:
-    """The separator that splits the most lines into as many cells as most lines have; ties go to the usual one."""
+    """The separator that splits the most lines into as many cells as most lines have; ties go to the usual one.
 
-    def agreement(separator: str) -> tuple[int, int]:
+    A space is one only where no other splits as many lines: spaces also stand beside commas.
+    """
+
+    def agreement(separator: str) -> tuple[int, bool, int]:
         counts = [len(row) for row in _split(lines, separator)]
         usual = max(set(counts), key=counts.count, default=1)
-        return (counts.count(usual) if usual > 1 else 0, usual)
+        return (counts.count(usual) if usual > 1 else 0, separator != " ", usual)
 
     return max(SEPARATORS, key=agreement) if lines else ","
 
@@ -206,7 +216,16 @@ def _number(cell: str, comma: bool) -> float | None:
     """
     >>> _number("1,5", True), _number("1.234,5", True), _number("1e3", False), _number("-inf", False)
     (1.5, 1234.5, 1000.0, None)
+    >>> _number("1 234.5", False), _number("1'234,5", True), _number("\u22121.5D+03", False), _number("True", False)
+    (1234.5, 1234.5, -1500.0, 1.0)
     """
+    if cell.lower() in TRUTH:
+        return TRUTH[cell.lower()]
+    cell = cell.replace("\u2212", "-")
+    if GROUPED.fullmatch(cell):
+        cell = re.sub(r"[^\d.,+-]", "", cell)
+    elif written := FORTRAN.fullmatch(cell):
+        cell = "e".join(written.groups())
     plain = cell.replace(".", "").replace(",", ".") if comma and DECIMAL_COMMA.fullmatch(cell) else cell
     try:
         number = float(plain)
@@ -218,6 +237,10 @@ def _number(cell: str, comma: bool) -> float | None:
 def _numbers_rows(column: Column) -> bool:
     """A first column without a name holds the names or numbers of rows."""
     return column.name in ("", "Unnamed: 0", "__index_level_0__")
+
+
+def _called(column: Column) -> str:
+    return f"column {column.name}" if column.name else "a column without a name"
 
 
 def _useless(column: Column) -> str | None:

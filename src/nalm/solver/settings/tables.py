@@ -94,3 +94,5 @@ class Tables:
     for a random network), and by the rules above the longest was chosen."""
     least_explained: float = 0.02
     """Share of the variance of held-out rows; below, no approximation is offered."""
+    nearly_all: float = 0.9995
+    """Share of the variance from which on what is left is named: `explains 1` would say that nothing is."""

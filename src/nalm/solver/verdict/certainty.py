@@ -6,6 +6,7 @@ import math
 from fractions import Fraction
 
 import numpy as np
+from scipy import stats
 
 from nalm.solver.data.digits import half_units, marks, whole
 from nalm.solver.data.problem import Problem
@@ -46,6 +47,25 @@ def doubt(problem: Problem, formula: Formula) -> str:
         return "the noise leaves room for other exponents"
     if problem.noisy and not functions_are_certain(problem, formula):
         return "the noise leaves room for other functions"
+    if problem.noisy and real_constants(formula):
+        return _hidden_cause(problem.errors(formula))
+    return ""
+
+
+def _hidden_cause(errors: Array) -> str:
+    """Why a fitted number may stand for a column that is not in the table; empty if the errors end as noise does.
+
+    What is left out, and a number cut into steps, makes errors of any size up to an end: 0.98 x1 is all that can be
+    said of x1 times a hidden number between 0.96 and 1. Of errors of measurements one in twenty is beyond two
+    deviations, and the largest of many beyond three.
+    """
+    if len(errors) < SETTINGS.fewest_to_end:
+        return "there are too few rows to tell noise from a cause that is not in the table"
+    largest = float(np.max(np.abs(errors))) / float(np.sqrt(np.mean(errors**2)))
+    none_larger = math.exp(len(errors) * math.log1p(-2 * float(stats.norm.sf(largest))))
+    flat = float(stats.kurtosistest(errors, alternative="less").pvalue)
+    if min(none_larger, flat) < SETTINGS.end_level:
+        return "no error is much larger than most, as if a cause made them that is not in the table"
     return ""
 
 
