@@ -45,7 +45,9 @@ def rows_for(X: Any, names: Sequence[str]) -> Array:
     held = [_label(name) for name in getattr(X, "columns", ())]
     if any(name in held for name in names):
         if missing := [name for name in names if name not in held]:
-            raise ValueError(f"the formula was found with the columns {', '.join(names)}; X has no {', '.join(missing)}")
+            raise ValueError(
+                f"the formula was found with the columns {', '.join(names)}; X has no {', '.join(missing)}"
+            )
         array = array[:, [held.index(name) for name in names]]
     if array.ndim != 2 or array.shape[1] != len(names):
         raise ValueError(f"X must be a table with the columns {', '.join(names)}, but has shape {array.shape}")
@@ -97,3 +99,21 @@ def standard(X: Array) -> Array:
     scaled = X / np.where(height > 0, height, 1)
     spread = scaled.std(axis=0)
     return np.asarray((scaled - scaled.mean(axis=0)) / np.where(spread > 0, spread, 1))
+
+
+def marked_missing(problem: Problem, names: Sequence[str]) -> list[str]:
+    """A note on numbers such as -999 that repeat far from all others of their column: they may stand for missing ones."""
+    notes = []
+    for name, values in zip(
+        (*(f"column {name}" for name in names), "the target"), (*problem.X.T, problem.y), strict=True
+    ):
+        for end in (float(np.min(values)), float(np.max(values))):
+            rest, times = values[values != end], int(np.sum(values == end))
+            if abs(end) not in SETTINGS.missing_marks or times < SETTINGS.fewest_marked or not len(rest):
+                continue
+            if np.min(np.abs(rest - end)) > np.ptp(rest):
+                notes.append(
+                    f"{name} is {end:g} in {times} rows, far from all others; if that marks a missing value, "
+                    "leave out these rows"
+                )
+    return notes

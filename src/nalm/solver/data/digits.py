@@ -36,7 +36,7 @@ def _coarsest(values: Array, power: Array, fewest: int) -> Array | None:
 
 
 def step(values: Array) -> float:
-    """How far apart all numbers are, or a fraction of it: those of a converter with 10 bits. 0 if there is no such step.
+    """What all distances between numbers are multiples of, as those from a converter with 10 bits; 0 if nothing is.
 
     >>> step(np.floor(np.sqrt(np.arange(200.0)) / 0.07) * 0.07).__round__(9), step(np.sqrt(np.arange(200.0)))
     (0.07, 0.0)

@@ -47,13 +47,17 @@ class LoadedTable:
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """A named column: NaN where there is no number; of entries that are text, how many, and the first with its line."""
+    """A named column: NaN where there is no number; of entries that are text, how many, and the first with its line.
+
+    `doubtful` is its first number with a comma, if that could mark thousands in all of them.
+    """
 
     name: str
     values: Array
     texts: int = 0
     first_text: str = ""
     first_line: int = 0
+    doubtful: str = ""
 
 
 def read_table(
@@ -93,6 +97,10 @@ def read_table(
         left_out = "".join(f"; {note}" for note in notes)
         raise ValueError(f"{name} has no column of numbers besides {target!r} to explain it with{left_out}")
     used = [*inputs, found[present.index(target)]]
+    for column in used:
+        if column.doubtful:
+            read = _number(column.doubtful, comma=True)
+            notes.append(f"{_called(column)}: {column.doubtful} was read with a decimal comma, as {read:g}")
     values = np.stack([column.values for column in used], axis=1)
     gaps = np.isnan(values).any(axis=1)
     if gaps.all() or (gaps.any() and not dropna):
@@ -101,7 +109,7 @@ def read_table(
         notes.append(f"{int(gaps.sum())} of {len(values)} rows were left out: {_first_gap(name, used)}")
     kept = values[~gaps]
     if len(kept) < SETTINGS.fewest_rows < len(values):
-        raise ValueError(f"{name}: {_first_gap(name, used)}; only {len(kept)} of {len(values)} rows hold numbers")
+        raise ValueError(f"{_first_gap(name, used)}; only {len(kept)} of {len(values)} rows hold numbers")
     return LoadedTable(
         np.ascontiguousarray(kept[:, :-1]), kept[:, -1].copy(), [column.name for column in inputs], notes
     )
@@ -147,16 +155,19 @@ def _cells(content: bytes) -> list[list[str]]:
     lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
     separator = _separator(lines[:50])
     rows = _split(lines, separator)
-    return _without_thousands(rows) if separator == "," else rows
+    return _without_thousands(rows, separator)
 
 
-def _without_thousands(rows: list[list[str]]) -> list[list[str]]:
+def _without_thousands(rows: list[list[str]], separator: str) -> list[list[str]]:
     """Where commas separate cells, one within a number stood in quotes: in "1,250" it marks a thousand.
 
-    Only if that can be meant by all such numbers of a table; else it is a decimal comma.
+    Only if that can be meant by all such numbers of a table; else it is a decimal comma. Where something else separates
+    cells, it marks thousands only if some number has two commas, or a comma before a point.
     """
     marked = [cell for row in rows for cell in row if THOUSANDS.fullmatch(cell) or DECIMAL_COMMA.fullmatch(cell)]
     if not marked or not all(map(THOUSANDS.fullmatch, marked)):
+        return rows
+    if separator != "," and all(map(DECIMAL_COMMA.fullmatch, marked)):
         return rows
     return [[cell.replace(",", "") if THOUSANDS.fullmatch(cell) else cell for cell in row] for row in rows]
 
@@ -209,7 +220,9 @@ def _column(name: str, cells: Sequence[str], comma: bool) -> Column:
         number = _number(cell, comma)
         values[row] = np.nan if number is None else number
     line, text = texts[0] if texts else (0, "")
-    return Column(name, values, len(texts), text, line)
+    marked = [cell for cell in cells if comma and DECIMAL_COMMA.fullmatch(cell)]
+    doubtful = marked[0] if marked and all(map(THOUSANDS.fullmatch, marked)) else ""
+    return Column(name, values, len(texts), text, line, doubtful)
 
 
 def _number(cell: str, comma: bool) -> float | None:

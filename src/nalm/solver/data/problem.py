@@ -307,4 +307,6 @@ def _require_finite(X: Array, y: Array, names: Sequence[str]) -> None:
 
 def _listed(positions: Any, names: Sequence[str] = (), most: int = 8) -> str:
     distinct = sorted({int(i) for i in positions})
-    return ", ".join(str(names[i]) if i < len(names) else str(i) for i in distinct[:most]) + (f" and {len(distinct) - most} more" if len(distinct) > most else "")
+    return ", ".join(str(names[i]) if i < len(names) else str(i) for i in distinct[:most]) + (
+        f" and {len(distinct) - most} more" if len(distinct) > most else ""
+    )

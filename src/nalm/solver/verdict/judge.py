@@ -124,7 +124,9 @@ def _claimed(problem: Problem, formula: Formula, shape: str, spread: Array | Non
     if not doubts and problem.noisy and any(map(nearly_usual, candidate.constants)):
         doubts = "a fitted number is close to 1, 2 or 1/2 without being it: a small term may be missing"
     if not doubts and problem.noisy and moves_with_a_step(problem, formula):
-        doubts = "the target changes in steps as large as the errors: if it was cut off, not rounded, the numbers differ"
+        doubts = (
+            "the target changes in steps as large as the errors: if it was cut off, not rounded, the numbers differ"
+        )
     if doubts:
         return Verdict(candidate, Status.AMBIGUOUS, (doubts,))
     return Verdict(candidate, Status.REAL if candidate.constants else Status.EXACT)

@@ -56,12 +56,9 @@ def _cut_off(problem: Problem) -> Iterator[Problem]:
 
 
 def _rounder(one: Verdict, other: Verdict) -> bool:
-    """Is it claimed as well, with fewer digits in its numbers? Those of 2 x + 1 are none, those of 2 x + 0.995 three."""
-    return one.found and sum(map(_digits, one.candidate.constants)) < sum(map(_digits, other.candidate.constants))
-
-
-def _digits(constant: Fitted) -> int:
-    return next(n for n in range(1, 18) if float(f"{constant.value:.{n}g}") == constant.value)
+    """Is it claimed as well, with fewer digits in fitted numbers? 2 x + 1 has none, 2 x + 0.995 three."""
+    digits, most = (sum(constant.digits for constant in v.candidate.constants) for v in (one, other))
+    return one.found and digits < most
 
 
 def _spare_digits(constant: Fitted) -> float:
@@ -70,7 +67,7 @@ def _spare_digits(constant: Fitted) -> float:
     >>> round(_spare_digits(Fitted(1.8, 0.001)), 2), round(_spare_digits(Fitted(1.7634, 0.001)), 2)
     (1.26, -1.75)
     """
-    return math.log10(abs(constant.value) / max(constant.deviation, 1e-16)) - _digits(constant)
+    return math.log10(abs(constant.value) / max(constant.deviation, 1e-16)) - constant.digits
 
 
 def _rivals(problem: Problem, formula: Formula, other: Formula) -> bool:
