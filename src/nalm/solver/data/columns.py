@@ -102,7 +102,7 @@ def standard(X: Array) -> Array:
 
 
 def marked_missing(problem: Problem, names: Sequence[str]) -> list[str]:
-    """A note on numbers such as -999 that repeat far from all others of their column: they may stand for missing ones."""
+    """A note on numbers such as -999 that repeat far from all others of a column: they may stand for missing ones."""
     notes = []
     for name, values in zip(
         (*(f"column {name}" for name in names), "the target"), (*problem.X.T, problem.y), strict=True

@@ -207,7 +207,7 @@ def _from_cells(name: str, rows: Sequence[Sequence[str]]) -> list[Column]:
     for line, row in enumerate(rows[1:], start=2):
         if len(row) != len(names):
             raise ValueError(f"{name}, line {line}: {len(row)} entries for {len(names)} columns")
-    comma = any(DECIMAL_COMMA.fullmatch(cell) for row in rows[1:] for cell in row)
+    comma = any(DECIMAL_COMMA.fullmatch(_plain(cell)) for row in rows[1:] for cell in row)
     columns = [_column(name, [row[i] for row in rows[1:]], comma) for i, name in enumerate(names)]
     return columns[1:] if _numbers_rows(columns[0]) else columns
 
@@ -225,6 +225,15 @@ def _column(name: str, cells: Sequence[str], comma: bool) -> Column:
     return Column(name, values, len(texts), text, line, doubtful)
 
 
+def _plain(cell: str) -> str:
+    """A number without spaces or apostrophes between its thousands, with an ASCII minus, and with e for Fortran's D."""
+    cell = cell.replace("\u2212", "-")
+    if GROUPED.fullmatch(cell):
+        return re.sub(r"[^\d.,+-]", "", cell)
+    written = FORTRAN.fullmatch(cell)
+    return "e".join(written.groups()) if written else cell
+
+
 def _number(cell: str, comma: bool) -> float | None:
     """
     >>> _number("1,5", True), _number("1.234,5", True), _number("1e3", False), _number("-inf", False)
@@ -234,11 +243,7 @@ def _number(cell: str, comma: bool) -> float | None:
     """
     if cell.lower() in TRUTH:
         return TRUTH[cell.lower()]
-    cell = cell.replace("\u2212", "-")
-    if GROUPED.fullmatch(cell):
-        cell = re.sub(r"[^\d.,+-]", "", cell)
-    elif written := FORTRAN.fullmatch(cell):
-        cell = "e".join(written.groups())
+    cell = _plain(cell)
     plain = cell.replace(".", "").replace(",", ".") if comma and DECIMAL_COMMA.fullmatch(cell) else cell
     try:
         number = float(plain)

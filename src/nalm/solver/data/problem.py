@@ -252,8 +252,9 @@ def checked(X: Any, y: Any, *, noise: Any = None, seed: int = 0, names: Sequence
 
 def require_same_order(X: Any, y: Any) -> None:
     """An error where two pandas tables name the same rows in another order: rows go together by place, not by name."""
-    one, other = getattr(X, "index", None), getattr(y, "index", None)
-    if not (hasattr(one, "equals") and hasattr(other, "equals")) or one.equals(other):
+    one: Any = getattr(X, "index", None)
+    other: Any = getattr(y, "index", None)
+    if not (hasattr(one, "equals") and hasattr(other, "equals")) or one.equals(other):  # lists have an index, too
         return
     if len(one) == len(other) and set(one) == set(other):
         raise ValueError("X and y have the same row labels in another order; give y.loc[X.index], or y.to_numpy()")

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 from scipy import stats
 
-from nalm.solver.data.digits import half_units, marks, whole
+from nalm.solver.data.digits import half_units, marks, step, whole
 from nalm.solver.data.problem import Problem
 from nalm.solver.formula.algebra import Applied, Formula, PowerProduct, WeightedSum, inputs, real_constants, size
 from nalm.solver.formula.calculus import (
@@ -22,6 +22,7 @@ from nalm.solver.formula.calculus import (
 )
 from nalm.solver.settings import SETTINGS
 from nalm.solver.verdict.information import unfitted_bits
+from nalm.solver.verdict.refine import refine
 
 
 def doubt(problem: Problem, formula: Formula) -> str:
@@ -48,7 +49,29 @@ def doubt(problem: Problem, formula: Formula) -> str:
     if problem.noisy and not functions_are_certain(problem, formula):
         return "the noise leaves room for other functions"
     if problem.noisy and real_constants(formula):
-        return _hidden_cause(problem.errors(formula))
+        return _cut_off(problem, formula) if _in_steps(problem) else _hidden_cause(problem.errors(formula))
+    return ""
+
+
+def _in_steps(problem: Problem) -> bool:
+    """Is the noise mostly that of a target cut into steps, as a converter with ten bits does?"""
+    noise = problem.additive + problem.noise * float(np.median(np.abs(problem.y)))
+    return noise < SETTINGS.step_noise * step(problem.y)
+
+
+def _cut_off(problem: Problem, formula: Formula) -> str:
+    """Why steps leave a doubt: with the numbers fitted again, the formula agrees as well half a step away.
+
+    A converter that rounds gives a target without bias, and one that cuts off is half a step below it: the table does
+    not say which it was.
+    """
+    most = float(np.sum(problem.errors(formula) ** 2)) * (1 + SETTINGS.clear_margin / problem.rows)
+    for half in (step(problem.y) / 2, -step(problem.y) / 2):
+        moved = problem.of_target(problem.y + half)
+        if float(np.sum(moved.errors(refine(moved, formula)[0]) ** 2)) < most:
+            return (
+                "the target changes in steps as large as the errors: if it was cut off, not rounded, the numbers differ"
+            )
     return ""
 
 

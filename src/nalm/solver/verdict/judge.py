@@ -12,7 +12,6 @@ from itertools import chain
 import numpy as np
 from scipy import stats
 
-from nalm.solver.data.digits import step
 from nalm.solver.data.problem import Problem
 from nalm.solver.formula.algebra import Constant, Formula, real_constants, size, with_real_coefficients
 from nalm.solver.formula.calculus import Array
@@ -123,10 +122,6 @@ def _claimed(problem: Problem, formula: Formula, shape: str, spread: Array | Non
     doubts = doubt(problem, formula)
     if not doubts and problem.noisy and any(map(nearly_usual, candidate.constants)):
         doubts = "a fitted number is close to 1, 2 or 1/2 without being it: a small term may be missing"
-    if not doubts and problem.noisy and moves_with_a_step(problem, formula):
-        doubts = (
-            "the target changes in steps as large as the errors: if it was cut off, not rounded, the numbers differ"
-        )
     if doubts:
         return Verdict(candidate, Status.AMBIGUOUS, (doubts,))
     return Verdict(candidate, Status.REAL if candidate.constants else Status.EXACT)
@@ -143,21 +138,6 @@ def nearly_usual(constant: Fitted) -> bool:
     size = abs(constant.value)
     away = min(abs(size - float(usual)) / float(usual) for usual in USUAL)
     return SETTINGS.number_reach * constant.deviation < away * size and away < SETTINGS.usual_chance
-
-
-def moves_with_a_step(problem: Problem, formula: Formula) -> bool:
-    """Is the noise that of numbers cut into steps, and do the same numbers, half a step away, agree as well if fitted?
-
-    A converter that rounds gives a target without bias, and one that cuts off is half a step below it: the table does
-    not say which it was.
-    """
-    unit = step(problem.y)
-    noise = problem.additive + problem.noise * float(np.median(np.abs(problem.y)))
-    if not real_constants(formula) or not 0 < noise < SETTINGS.step_noise * unit:
-        return False
-    most = float(np.sum(problem.errors(formula) ** 2)) * (1 + SETTINGS.clear_margin / problem.rows)
-    moved = (problem.of_target(problem.y + side * unit / 2) for side in (1, -1))
-    return any(float(np.sum(other.errors(refine(other, formula)[0]) ** 2)) < most for other in moved)
 
 
 def _measured(

@@ -6,11 +6,23 @@ know the law in the first.
 
 from __future__ import annotations
 
+from fractions import Fraction
 from itertools import permutations
 
 import numpy as np
 
-from nalm.solver.formula.algebra import ONE, Formula, Input, inputs, simplified, substituted, total
+from nalm.solver.formula.algebra import (
+    ONE,
+    Applied,
+    Formula,
+    Input,
+    PowerProduct,
+    WeightedSum,
+    inputs,
+    product,
+    substituted,
+    total,
+)
 from nalm.solver.formula.calculus import Array
 from nalm.solver.settings import SETTINGS
 from nalm.solver.verdict.candidate import Finding, Verdict
@@ -30,9 +42,27 @@ def without_twins(finding: Finding) -> Finding:
             continue
         columns: list[Formula] = [Input(i) for i in range(problem.columns)]
         columns[dropped] = total([(line[0], Input(kept)), (line[1], ONE)])
-        plainer.append(judge(problem, simplified(substituted(formula, columns)), verdict.candidate.shape))
+        plainer.append(judge(problem, _opened(substituted(formula, columns)), verdict.candidate.shape))
     best = min((other for other in plainer if other.found), key=_length)
     return finding if best is verdict else Finding(problem, (*finding.tried, best), best.because(*verdict.reasons))
+
+
+def _opened(formula: Formula) -> Formula:
+    """The same with sums in sums made one, also where their numbers are fitted: then each can be fitted again."""
+    match formula:
+        case WeightedSum(terms):
+            inner = [(c, _opened(term)) for c, term in terms]
+            return total(
+                (c * d, part)
+                for c, term in inner
+                for d, part in (term.terms if isinstance(term, WeightedSum) else ((Fraction(1), term),))
+            )
+        case PowerProduct(factors):
+            return product((_opened(factor), exponent) for factor, exponent in factors)
+        case Applied(function, argument):
+            return Applied(function, _opened(argument))
+        case _:
+            return formula
 
 
 def _length(verdict: Verdict) -> tuple[int, int, int]:
