@@ -95,6 +95,14 @@ def test_of_two_units_of_one_quantity_the_formula_takes_one():
     assert str(solve(table, table.C * table.F).expression) == "C*F"  # what is shorter stays
 
 
+def test_a_target_of_zero_that_no_input_moves_may_be_off_by_the_rounding_of_float64():
+    """max(0, 18 - T) is 9 - T/2 + |9 - T/2|: 1e-15 on a warm day, where nothing else excuses an error."""
+    warm = np.round(np.random.default_rng(8).uniform(-5, 30, 200), 1)
+    solution = solve(warm[:, None], np.round(np.maximum(0, 18 - warm), 1), names=["T"])
+    assert solution.exact
+    np.testing.assert_allclose(solution.predict([[-10.0], [40.0]]), [28, 0], atol=1e-12)
+
+
 # Tables of others.
 
 

@@ -152,7 +152,10 @@ class Problem:
             allowed = allowed + self.noise * np.abs(self.y) + self.additive
             if self.printed is not None:
                 allowed = allowed + np.sum(np.abs(self.printed[:, :-1] * by_input), axis=1) + self.printed[:, -1]
-            return np.asarray(allowed)
+            # Where a target is 0 and no input moves it, as of max(0, 18 - T) on a warm day, only float64 errs.
+            zero = SETTINGS.most_carried * self.rounding * float(np.max(np.abs(self.y)))
+            least = np.where(self.y == 0, zero, 0.0)
+            return np.asarray(np.maximum(allowed, least))
 
     def errors(self, formula: Formula) -> Array:
         """Signed errors of a formula in units of `tolerance`, `(n,)`; infinite where it has no value."""
