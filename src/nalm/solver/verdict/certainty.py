@@ -218,7 +218,8 @@ def evidence_bits(problem: Problem, formula: Formula) -> float:
         margin, floor = SETTINGS.row_margin, problem.tolerance(gradients(formula, problem.X)[1]) / height
         if problem.printed is None:
             floor = np.maximum(floor, half_units(problem.y) / height)
-        floor = np.where(floor > 0, floor, problem.rounding * spread)  # a target of 0 tells what a typical one does
+        # A target of 0 tells what a typical one does, and no more.
+        floor = np.maximum(floor, np.where(problem.y == 0, problem.rounding * spread, 0.0))
     # A truth table says all about its columns, and every other row that the columns which are not read do not matter.
     telling = problem.X if _truth_table(problem, formula) else problem.X[:, read]
     distinct = np.unique(telling, axis=0, return_index=True)[1]
