@@ -402,6 +402,8 @@ def test_a_rival_is_within_the_clear_margin_and_another_function(monkeypatch: py
         monkeypatch.setattr(noise, "agrees_elsewhere", lambda *_, **__: True)
         assert not _has_rival(problem, Input(0), [_Explanation(other, "s", Noise())])
         monkeypatch.setattr(noise, "edits", lambda *_, other=other: [other])
+        assert not _has_rival(problem, Input(0), [])  # a change that is seen nowhere, as one that a fit undoes
+        monkeypatch.setattr(noise, "agrees_elsewhere", lambda *_, **__: False)
         assert _has_rival(problem, Input(0), []) == rival
         monkeypatch.setattr(noise, "edits", lambda *_: [])
 

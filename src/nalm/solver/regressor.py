@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from nalm.core.arguments import Seed, check, need_of
 from nalm.solver.data.columns import column_names
+from nalm.solver.data.problem import require_same_order
 from nalm.solver.settings import SETTINGS
 from nalm.solver.show import candidate_text
 from nalm.solver.solution import Solution
@@ -83,6 +84,7 @@ class ArithmeticRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """
         for name, hint in (("random_state", Seed | None), ("strict", bool), ("warm_start", bool), ("verbose", bool)):
             check("ArithmeticRegressor", name, getattr(self, name), need_of(hint))
+        require_same_order(X, y)
         named = getattr(X, "columns", None)
         names = None if named is None else column_names(X, None, len(named))
         earlier = self._earlier()

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from nalm.core.arguments import checks_arguments
+from nalm.solver.data.columns import rows_for
 from nalm.solver.formula.calculus import Array, evaluate
 from nalm.solver.formula.notation import neat, to_sympy
 from nalm.solver.formula.recognised import recognised
@@ -79,6 +78,10 @@ class Solution:
         """How well the formula agrees, in the measure that fits its status."""
         if self.status is Status.APPROXIMATION:
             return f"error {self.chosen.relative_error:.2g} of the target's size at rows held out"
+        if self.status is Status.NONE:
+            return f"error {self.chosen.relative_error:.2g} of the target's size at the rows it was fitted to"
+        if self.evidence.noise or self.evidence.additive:
+            return f"largest error {self.evidence.backward_error:.2g} times the noise"
         return f"backward error {self.evidence.backward_error:.2g}"
 
     @property
@@ -140,8 +143,8 @@ class Solution:
         return self.expression if index is None else expression_of(self.at(index), self.names)
 
     def predict(self, X: Any, index: int | None = None) -> Array:
-        """Values at new rows of the chosen formula, or of an entry of the front."""
-        return evaluate(self.at(index).formula, np.asarray(X, dtype=np.float64))
+        """Values at new rows of the chosen formula, or of an entry of the front; a DataFrame's columns go by name."""
+        return evaluate(self.at(index).formula, rows_for(X, self.names))
 
     def __str__(self) -> str:
         head = f"{self.expression}   [{self.status}, {self.accuracy}]"

@@ -14,7 +14,7 @@ from threadpoolctl import ThreadpoolController
 
 from nalm.core.arguments import NotNegative, Seed, checks_arguments
 from nalm.solver.clock import Stopwatch
-from nalm.solver.data.columns import column_names, set_aside, tied
+from nalm.solver.data.columns import column_names, marked_missing, set_aside, tied
 from nalm.solver.data.digits import marks
 from nalm.solver.data.dimensions import dimensions
 from nalm.solver.data.problem import checked
@@ -26,8 +26,14 @@ from nalm.solver.search import searched_within
 from nalm.solver.settings import SETTINGS
 from nalm.solver.shapes.catalogue import EFFORTS
 from nalm.solver.solution import Evidence, Solution, recognised_in
+from nalm.solver.verdict.candidate import Status
 from nalm.solver.verdict.everywhere import everywhere
 from nalm.solver.verdict.front import approximated
+from nalm.solver.verdict.twins import without_twins
+
+NO_LAW = "no law was found, "
+NO_BETTER = "and nothing that was tried predicts rows it was not fitted to better than their mean"
+FEW_ROWS = "and the rows are too few to see how well this predicts others"
 
 
 @checks_arguments
@@ -76,7 +82,7 @@ def solve(
     began, clock = time.perf_counter(), Stopwatch(max_seconds)
     if effort not in EFFORTS:
         raise ValueError(f"effort must be one of {', '.join(EFFORTS)}; got {effort!r}")
-    table = checked(X, y, noise=noise, seed=seed)
+    table = checked(X, y, noise=noise, seed=seed, names=names)
     labels = column_names(X, names, table.columns)
     table = replace(table, dimensions=dimensions(units, labels))
     with one_thread(), np.errstate(all="ignore"):
@@ -86,21 +92,25 @@ def solve(
         else:
             rows = gathered(table, weights)
             problem, columns, aside = set_aside(rows.problem, labels)
-            notes = [*rows.notes, *aside, *tied(problem, [labels[i] for i in columns])]
+            notes = [*rows.notes, *aside, *marked_missing(table, labels), *tied(problem, [labels[i] for i in columns])]
             may_hold = named(functions)
             if all(marks(column) for column in problem.X.T):
                 may_hold = ()  # through two values every function goes that a line goes through
             reach = replace(EFFORTS[effort], functions=may_hold, before=_laws_of(before, labels, columns))
             limit = clock.left(SETTINGS.search_share)
-            finding = searched_within(limit, problem, reach, noise is not None, report)
+            finding = without_twins(searched_within(limit, problem, reach, noise is not None, report))
             finding = everywhere(finding, rows, columns)
             finding = without_outliers(finding, rows, columns, clock.left(SETTINGS.outlier_share))
             finding = approximated(finding, rows.weights, clock.left()).over(columns)
             unit, why = stack_of(finding.verdict, table.columns)
-    chosen, notes = finding.verdict.candidate, [*notes, *finding.verdict.reasons, *why]
+    chosen, notes = finding.verdict.candidate, [*notes, *finding.verdict.reasons]
+    if finding.verdict.status is Status.NONE and not finding.verdict.reasons:
+        few = table.rows < SETTINGS.fewest_held_out
+        notes.append(NO_LAW + (FEW_ROWS if few else NO_BETTER))
     if table.dimensions is not None:
         notes += table.dimensions.said(chosen.formula)
     notes += [f"{value:.6g} was recognised as {name}" for value, name in recognised_in(chosen).items()]
+    notes += why
     used = finding.problem
     evidence = Evidence(chosen.backward_error, table.rows, used.noise, chosen.constants, tuple(notes), used.additive)
     return Solution(finding.verdict, evidence, tuple(labels), finding.tried, unit, time.perf_counter() - began)

@@ -21,7 +21,7 @@ def column_names(X: Any, names: Sequence[str] | None, columns: int) -> list[str]
     given = names if names is not None else getattr(X, "columns", None)
     if given is None:
         return [f"x{i}" for i in range(columns)]
-    labels = [f"x{name}" if isinstance(name, Integral) or str(name).isdecimal() else str(name) for name in given]
+    labels = [_label(name) for name in given]
     if len(labels) != columns:
         raise ValueError(f"{len(labels)} names for {columns} columns: {labels}")
     if any(not name.strip() for name in labels):
@@ -30,6 +30,28 @@ def column_names(X: Any, names: Sequence[str] | None, columns: int) -> list[str]
     if repeated:
         raise ValueError(f"column names must be distinct, but these repeat: {', '.join(repeated)}; rename them")
     return labels
+
+
+def _label(name: Any) -> str:
+    return f"x{name}" if isinstance(name, Integral) or str(name).isdecimal() else str(name)
+
+
+def rows_for(X: Any, names: Sequence[str]) -> Array:
+    """New rows for a formula over columns of these names, `(rows, columns)`.
+
+    Those of a DataFrame are found by name, in whatever order they are; a table without any of the names goes by place.
+    """
+    array = np.asarray(X)
+    held = [_label(name) for name in getattr(X, "columns", ())]
+    if any(name in held for name in names):
+        if missing := [name for name in names if name not in held]:
+            raise ValueError(
+                f"the formula was found with the columns {', '.join(names)}; X has no {', '.join(missing)}"
+            )
+        array = array[:, [held.index(name) for name in names]]
+    if array.ndim != 2 or array.shape[1] != len(names):
+        raise ValueError(f"X must be a table with the columns {', '.join(names)}, but has shape {array.shape}")
+    return np.asarray(array, dtype=np.float64)
 
 
 def set_aside(problem: Problem, names: Sequence[str]) -> tuple[Problem, list[int], list[str]]:
@@ -77,3 +99,21 @@ def standard(X: Array) -> Array:
     scaled = X / np.where(height > 0, height, 1)
     spread = scaled.std(axis=0)
     return np.asarray((scaled - scaled.mean(axis=0)) / np.where(spread > 0, spread, 1))
+
+
+def marked_missing(problem: Problem, names: Sequence[str]) -> list[str]:
+    """A note on numbers such as -999 that repeat far from all others of a column: they may stand for missing ones."""
+    notes = []
+    for name, values in zip(
+        (*(f"column {name}" for name in names), "the target"), (*problem.X.T, problem.y), strict=True
+    ):
+        for end in (float(np.min(values)), float(np.max(values))):
+            rest, times = values[values != end], int(np.sum(values == end))
+            if abs(end) not in SETTINGS.missing_marks or times < SETTINGS.fewest_marked or not len(rest):
+                continue
+            if np.min(np.abs(rest - end)) > np.ptp(rest):
+                notes.append(
+                    f"{name} is {end:g} in {times} rows, far from all others; if that marks a missing value, "
+                    "leave out these rows"
+                )
+    return notes

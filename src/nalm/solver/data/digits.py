@@ -35,6 +35,23 @@ def _coarsest(values: Array, power: Array, fewest: int) -> Array | None:
     return None
 
 
+def step(values: Array) -> float:
+    """What all distances between numbers are multiples of, as those from a converter with 10 bits; 0 if nothing is.
+
+    >>> step(np.floor(np.sqrt(np.arange(200.0)) / 0.07) * 0.07).__round__(9), step(np.sqrt(np.arange(200.0)))
+    (0.07, 0.0)
+    """
+    gaps = np.diff(np.unique(values))
+    if len(gaps) < SETTINGS.fewest_levels or gaps.min() < SETTINGS.smallest_step * np.max(np.abs(values)):
+        return 0.0
+    for parts in SETTINGS.step_parts:
+        unit = float(gaps.min()) / parts
+        counts = gaps / unit
+        if np.all(np.abs(counts - np.round(counts)) < SETTINGS.step_share):
+            return unit
+    return 0.0
+
+
 def full(values: Array) -> bool:
     """Do the numbers use all digits of float64? Not those of a float32, nor those that a file with 14 digits keeps.
 

@@ -21,10 +21,14 @@ from typing import Any
 import numpy as np
 
 from nalm.solver.formula.calculus import Array
+from nalm.solver.settings import SETTINGS
 
 SEPARATORS = (",", ";", "\t", "|", " ")
 TEXT_FILES = (".csv", ".tsv", ".tab", ".txt", ".dat")
 MISSING = {"", "na", "n/a", "nan", "null", "none", "-", "?", "."}
+GROUPED = re.compile(r"[+-]?\d{1,3}(?:[ '\u00a0\u202f\u2019]\d{3})+(?:[.,]\d+)?")
+FORTRAN = re.compile(r"([+-]?\d+\.?\d*)[dD]([+-]?\d+)")
+TRUTH = {"true": 1.0, "false": 0.0}
 THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?")
 DECIMAL_COMMA = re.compile(r"[+-]?(\d{1,3}(\.\d{3})+|\d+),\d+([eE][+-]?\d+)?")
 LARGEST = 2**31  # bytes of text: 20 million rows of ten columns, beyond what a search for a formula needs
@@ -43,13 +47,17 @@ class LoadedTable:
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """A named column: NaN where there is no number; of entries that are text, how many, and the first with its line."""
+    """A named column: NaN where there is no number; of entries that are text, how many, and the first with its line.
+
+    `doubtful` is its first number with a comma, if that could mark thousands in all of them.
+    """
 
     name: str
     values: Array
     texts: int = 0
     first_text: str = ""
     first_line: int = 0
+    doubtful: str = ""
 
 
 def read_table(
@@ -82,12 +90,17 @@ def read_table(
             continue
         why = None if column.name in columns else _useless(column)
         if why:
-            notes.append(f"column {column.name} {why}, so it was left out")
+            notes.append(f"{_called(column)} {why}, so it was left out")
         else:
             inputs.append(column)
     if not inputs:
-        raise ValueError(f"{name} has no column of numbers besides {target!r} to explain it with")
+        left_out = "".join(f"; {note}" for note in notes)
+        raise ValueError(f"{name} has no column of numbers besides {target!r} to explain it with{left_out}")
     used = [*inputs, found[present.index(target)]]
+    for column in used:
+        if column.doubtful:
+            read = _number(column.doubtful, comma=True)
+            notes.append(f"{_called(column)}: {column.doubtful} was read with a decimal comma, as {read:g}")
     values = np.stack([column.values for column in used], axis=1)
     gaps = np.isnan(values).any(axis=1)
     if gaps.all() or (gaps.any() and not dropna):
@@ -95,6 +108,8 @@ def read_table(
     if gaps.any():
         notes.append(f"{int(gaps.sum())} of {len(values)} rows were left out: {_first_gap(name, used)}")
     kept = values[~gaps]
+    if len(kept) < SETTINGS.fewest_rows < len(values):
+        raise ValueError(f"{_first_gap(name, used)}; only {len(kept)} of {len(values)} rows hold numbers")
     return LoadedTable(
         np.ascontiguousarray(kept[:, :-1]), kept[:, -1].copy(), [column.name for column in inputs], notes
     )
@@ -140,16 +155,19 @@ def _cells(content: bytes) -> list[list[str]]:
     lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
     separator = _separator(lines[:50])
     rows = _split(lines, separator)
-    return _without_thousands(rows) if separator == "," else rows
+    return _without_thousands(rows, separator)
 
 
-def _without_thousands(rows: list[list[str]]) -> list[list[str]]:
+def _without_thousands(rows: list[list[str]], separator: str) -> list[list[str]]:
     """Where commas separate cells, one within a number stood in quotes: in "1,250" it marks a thousand.
 
-    Only if that can be meant by all such numbers of a table; else it is a decimal comma.
+    Only if that can be meant by all such numbers of a table; else it is a decimal comma. Where something else separates
+    cells, it marks thousands only if some number has two commas, or a comma before a point.
     """
     marked = [cell for row in rows for cell in row if THOUSANDS.fullmatch(cell) or DECIMAL_COMMA.fullmatch(cell)]
     if not marked or not all(map(THOUSANDS.fullmatch, marked)):
+        return rows
+    if separator != "," and all(map(DECIMAL_COMMA.fullmatch, marked)):
         return rows
     return [[cell.replace(",", "") if THOUSANDS.fullmatch(cell) else cell for cell in row] for row in rows]
 
@@ -165,12 +183,15 @@ def _split(lines: Sequence[str], separator: str) -> list[list[str]]:
 
 
 def _separator(lines: Sequence[str]) -> str:
-    """The separator that splits the most lines into as many cells as most lines have; ties go to the usual one."""
+    """The separator that splits the most lines into as many cells as most lines have; ties go to the usual one.
 
-    def agreement(separator: str) -> tuple[int, int]:
+    A space is one only where no other splits as many lines: spaces also stand beside commas.
+    """
+
+    def agreement(separator: str) -> tuple[int, bool, int]:
         counts = [len(row) for row in _split(lines, separator)]
         usual = max(set(counts), key=counts.count, default=1)
-        return (counts.count(usual) if usual > 1 else 0, usual)
+        return (counts.count(usual) if usual > 1 else 0, separator != " ", usual)
 
     return max(SEPARATORS, key=agreement) if lines else ","
 
@@ -186,7 +207,7 @@ def _from_cells(name: str, rows: Sequence[Sequence[str]]) -> list[Column]:
     for line, row in enumerate(rows[1:], start=2):
         if len(row) != len(names):
             raise ValueError(f"{name}, line {line}: {len(row)} entries for {len(names)} columns")
-    comma = any(DECIMAL_COMMA.fullmatch(cell) for row in rows[1:] for cell in row)
+    comma = any(DECIMAL_COMMA.fullmatch(_plain(cell)) for row in rows[1:] for cell in row)
     columns = [_column(name, [row[i] for row in rows[1:]], comma) for i, name in enumerate(names)]
     return columns[1:] if _numbers_rows(columns[0]) else columns
 
@@ -199,14 +220,30 @@ def _column(name: str, cells: Sequence[str], comma: bool) -> Column:
         number = _number(cell, comma)
         values[row] = np.nan if number is None else number
     line, text = texts[0] if texts else (0, "")
-    return Column(name, values, len(texts), text, line)
+    marked = [cell for cell in cells if comma and DECIMAL_COMMA.fullmatch(cell)]
+    doubtful = marked[0] if marked and all(map(THOUSANDS.fullmatch, marked)) else ""
+    return Column(name, values, len(texts), text, line, doubtful)
+
+
+def _plain(cell: str) -> str:
+    """A number without spaces or apostrophes between its thousands, with an ASCII minus, and with e for Fortran's D."""
+    cell = cell.replace("\u2212", "-")
+    if GROUPED.fullmatch(cell):
+        return re.sub(r"[^\d.,+-]", "", cell)
+    written = FORTRAN.fullmatch(cell)
+    return "e".join(written.groups()) if written else cell
 
 
 def _number(cell: str, comma: bool) -> float | None:
     """
     >>> _number("1,5", True), _number("1.234,5", True), _number("1e3", False), _number("-inf", False)
     (1.5, 1234.5, 1000.0, None)
+    >>> _number("1 234.5", False), _number("1'234,5", True), _number("\u22121.5D+03", False), _number("True", False)
+    (1234.5, 1234.5, -1500.0, 1.0)
     """
+    if cell.lower() in TRUTH:
+        return TRUTH[cell.lower()]
+    cell = _plain(cell)
     plain = cell.replace(".", "").replace(",", ".") if comma and DECIMAL_COMMA.fullmatch(cell) else cell
     try:
         number = float(plain)
@@ -218,6 +255,10 @@ def _number(cell: str, comma: bool) -> float | None:
 def _numbers_rows(column: Column) -> bool:
     """A first column without a name holds the names or numbers of rows."""
     return column.name in ("", "Unnamed: 0", "__index_level_0__")
+
+
+def _called(column: Column) -> str:
+    return f"column {column.name}" if column.name else "a column without a name"
 
 
 def _useless(column: Column) -> str | None:

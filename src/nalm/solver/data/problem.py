@@ -152,7 +152,10 @@ class Problem:
             allowed = allowed + self.noise * np.abs(self.y) + self.additive
             if self.printed is not None:
                 allowed = allowed + np.sum(np.abs(self.printed[:, :-1] * by_input), axis=1) + self.printed[:, -1]
-            return np.asarray(allowed)
+            # Where a target is 0 and no input moves it, as of max(0, 18 - T) on a warm day, only float64 errs.
+            zero = SETTINGS.most_carried * self.rounding * float(np.max(np.abs(self.y)))
+            least = np.where(self.y == 0, zero, 0.0)
+            return np.asarray(np.maximum(allowed, least))
 
     def errors(self, formula: Formula) -> Array:
         """Signed errors of a formula in units of `tolerance`, `(n,)`; infinite where it has no value."""
@@ -216,12 +219,19 @@ def spread(rows: int, most: int, seed: int) -> Indices:
     return np.sort(np.random.default_rng(seed).choice(rows, size=most, replace=False))
 
 
-def checked(X: Any, y: Any, *, noise: Any = None, seed: int = 0) -> Problem:
+def checked(X: Any, y: Any, *, noise: Any = None, seed: int = 0, names: Sequence[str] | None = None) -> Problem:
     """A `Problem` from anything array-like; bad data get an error that names the culprit and the remedy.
+
+    Args:
+        X, y: the table and its target.
+        noise: relative noise of the target, if known.
+        seed: of what is drawn later.
+        names: what errors call the columns, for those of a table without names of its own.
 
     >>> checked([[1, 2], [3, 4], [5, 6], [7, 8], [9, 1]], [3, 7, 11, 15, 10]).rows
     5
     """
+    require_same_order(X, y)
     table, target = _numbers(X, "X").view(), _numbers(y, "y")  # a view: the caller may write to X between two calls
     if table.ndim != 2:
         raise ValueError(
@@ -237,10 +247,26 @@ def checked(X: Any, y: Any, *, noise: Any = None, seed: int = 0) -> Problem:
         raise ValueError(f"{len(table)} rows are too few: give at least {SETTINGS.fewest_rows}")
     if table.shape[1] == 0:
         raise ValueError("X has no columns")
-    _require_finite(table, target)
+    _require_finite(table, target, _labels(X) if names is None else names)
     if noise is not None and not (isinstance(noise, Real) and 0 <= float(noise) < 1):
         raise ValueError(f"noise is the relative noise of y, a number at least 0 and below 1; got {noise!r}")
     return Problem(table, target, float(noise or 0.0), int(seed))
+
+
+def require_same_order(X: Any, y: Any) -> None:
+    """An error where two pandas tables name the same rows in another order: rows go together by place, not by name."""
+    one: Any = getattr(X, "index", None)
+    other: Any = getattr(y, "index", None)
+    if not (hasattr(one, "equals") and hasattr(other, "equals")) or one.equals(other):  # lists have an index, too
+        return
+    if len(one) == len(other) and set(one) == set(other):
+        raise ValueError("X and y have the same row labels in another order; give y.loc[X.index], or y.to_numpy()")
+
+
+def _labels(values: Any) -> list[str]:
+    """The names of the columns of a DataFrame; of anything else none."""
+    columns = getattr(values, "columns", None)
+    return [] if columns is None else [str(name) for name in columns]
 
 
 def _numbers(values: Any, what: str) -> Array:
@@ -266,21 +292,25 @@ def _first_text(values: Any) -> str:
         try:
             float(entry)
         except (TypeError, ValueError, OverflowError):
-            return f"; first such entry {shown(entry)} at {tuple(int(i) for i in position)}"
+            place, labels = tuple(int(i) for i in position), _labels(values)
+            column = f", in column {labels[place[1]]}" if labels and len(place) == 2 else ""
+            return f"; first such entry {shown(entry)} at {place}{column}"
     return ""
 
 
-def _require_finite(X: Array, y: Array) -> None:
+def _require_finite(X: Array, y: Array, names: Sequence[str]) -> None:
     rows, columns = np.nonzero(~np.isfinite(X))
+    remedy = "drop or repair those rows (the first is 0)"
     if len(rows):
-        raise ValueError(
-            f"X has NaN or inf in rows {_listed(rows)} of columns {_listed(columns)}; drop or repair those rows"
-        )
+        where = f"rows {_listed(rows)} of columns {_listed(columns, names)}"
+        raise ValueError(f"X has NaN or inf in {where}; {remedy}")
     (bad,) = np.nonzero(~np.isfinite(y))
     if len(bad):
-        raise ValueError(f"y has NaN or inf in rows {_listed(bad)}; drop or repair those rows")
+        raise ValueError(f"y has NaN or inf in rows {_listed(bad)}; {remedy}")
 
 
-def _listed(positions: Any, most: int = 8) -> str:
+def _listed(positions: Any, names: Sequence[str] = (), most: int = 8) -> str:
     distinct = sorted({int(i) for i in positions})
-    return ", ".join(map(str, distinct[:most])) + (f" and {len(distinct) - most} more" if len(distinct) > most else "")
+    return ", ".join(str(names[i]) if i < len(names) else str(i) for i in distinct[:most]) + (
+        f" and {len(distinct) - most} more" if len(distinct) > most else ""
+    )

@@ -34,6 +34,15 @@ class Claims:
     most_digits: int = 8
     """Decimal digits. With as many or more a number is as good as a float32."""
 
+    step_share: float = 1e-3
+    """Share of a step by which numbers that a converter gave may be off a multiple of it: their own rounding."""
+    step_parts: tuple[int, ...] = (1, 2, 3)
+    """Parts of the smallest gap between numbers that are tried as the step: it may be missing in a short table."""
+    smallest_step: float = 1e-9
+    """Share of the largest number; the rounding of float64 would be seen in smaller steps."""
+    step_noise: float = 0.5
+    """Steps. A noise below is mostly that of cutting numbers into steps, 1/sqrt(12) = 0.29 of one."""
+
     # Fitted numbers.
     most_constants: int = 5
     """Fitted real numbers in a claim: a damped wave has four, with an offset five. Each must be determined."""

@@ -94,3 +94,11 @@ class Tables:
     for a random network), and by the rules above the longest was chosen."""
     least_explained: float = 0.02
     """Share of the variance of held-out rows; below, no approximation is offered."""
+    nearly_all: float = 0.9995
+    """Share of the variance from which on what is left is named: `explains 1` would say that nothing is."""
+    twin_rounding: float = 1e-12
+    """Share of its largest number by which a column may be off a line in another: some roundings of float64."""
+    missing_marks: tuple[float, ...] = (99.0, 999.0, 9999.0, 99999.0, 999999.0)
+    """Sizes of the numbers that stand for a missing one in many files, mostly below zero."""
+    fewest_marked: int = 2
+    """Rows with such a number at least: a single one may be a value."""

@@ -27,6 +27,11 @@ class Fitted:
     value: float
     deviation: float
 
+    @property
+    def digits(self) -> int:
+        """How many digits it is written with: 1 for 0.3, 4 for 8.314."""
+        return next(n for n in range(1, 18) if float(f"{self.value:.{n}g}") == self.value)
+
 
 @dataclass(frozen=True)
 class Candidate:

@@ -6,8 +6,9 @@ import math
 from fractions import Fraction
 
 import numpy as np
+from scipy import stats
 
-from nalm.solver.data.digits import half_units, marks, whole
+from nalm.solver.data.digits import half_units, marks, step, whole
 from nalm.solver.data.problem import Problem
 from nalm.solver.formula.algebra import Applied, Formula, PowerProduct, WeightedSum, inputs, real_constants, size
 from nalm.solver.formula.calculus import (
@@ -21,6 +22,7 @@ from nalm.solver.formula.calculus import (
 )
 from nalm.solver.settings import SETTINGS
 from nalm.solver.verdict.information import unfitted_bits
+from nalm.solver.verdict.refine import refine
 
 
 def doubt(problem: Problem, formula: Formula) -> str:
@@ -46,6 +48,47 @@ def doubt(problem: Problem, formula: Formula) -> str:
         return "the noise leaves room for other exponents"
     if problem.noisy and not functions_are_certain(problem, formula):
         return "the noise leaves room for other functions"
+    if problem.noisy and real_constants(formula):
+        return _cut_off(problem, formula) if _in_steps(problem) else _hidden_cause(problem.errors(formula))
+    return ""
+
+
+def _in_steps(problem: Problem) -> bool:
+    """Is the noise mostly that of a target cut into steps, as a converter with ten bits does?"""
+    noise = problem.additive + problem.noise * float(np.median(np.abs(problem.y)))
+    return noise < SETTINGS.step_noise * step(problem.y)
+
+
+def _cut_off(problem: Problem, formula: Formula) -> str:
+    """Why steps leave a doubt: with the numbers fitted again, the formula agrees as well half a step away.
+
+    A converter that rounds gives a target without bias, and one that cuts off is half a step below it: the table does
+    not say which it was.
+    """
+    most = float(np.sum(problem.errors(formula) ** 2)) * (1 + SETTINGS.clear_margin / problem.rows)
+    for half in (step(problem.y) / 2, -step(problem.y) / 2):
+        moved = problem.of_target(problem.y + half)
+        if float(np.sum(moved.errors(refine(moved, formula)[0]) ** 2)) < most:
+            return (
+                "the target changes in steps as large as the errors: if it was cut off, not rounded, the numbers differ"
+            )
+    return ""
+
+
+def _hidden_cause(errors: Array) -> str:
+    """Why a fitted number may stand for a column that is not in the table; empty if the errors end as noise does.
+
+    What is left out, and a number cut into steps, makes errors of any size up to an end: 0.98 x1 is all that can be
+    said of x1 times a hidden number between 0.96 and 1. Of errors of measurements one in twenty is beyond two
+    deviations, and the largest of many beyond three.
+    """
+    if len(errors) < SETTINGS.fewest_to_end:
+        return "there are too few rows to tell noise from a cause that is not in the table"
+    largest = float(np.max(np.abs(errors))) / float(np.sqrt(np.mean(errors**2)))
+    none_larger = math.exp(len(errors) * math.log1p(-2 * float(stats.norm.sf(largest))))
+    flat = float(stats.kurtosistest(errors, alternative="less").pvalue)
+    if min(none_larger, flat) < SETTINGS.end_level:
+        return "no error is much larger than most, as if a cause made them that is not in the table"
     return ""
 
 
@@ -175,7 +218,8 @@ def evidence_bits(problem: Problem, formula: Formula) -> float:
         margin, floor = SETTINGS.row_margin, problem.tolerance(gradients(formula, problem.X)[1]) / height
         if problem.printed is None:
             floor = np.maximum(floor, half_units(problem.y) / height)
-        floor = np.where(floor > 0, floor, problem.rounding * spread)  # a target of 0 tells what a typical one does
+        # A target of 0 tells what a typical one does, and no more.
+        floor = np.maximum(floor, np.where(problem.y == 0, problem.rounding * spread, 0.0))
     # A truth table says all about its columns, and every other row that the columns which are not read do not matter.
     telling = problem.X if _truth_table(problem, formula) else problem.X[:, read]
     distinct = np.unique(telling, axis=0, return_index=True)[1]

@@ -86,8 +86,9 @@ def _on_front(finding: Finding, entries: Sequence[FrontEntry], weights: Array) -
     if chosen is front[0] or worth < SETTINGS.least_explained:
         return finding
     verdicts = {entry.formula: _verdict(problem, entry, weights) for entry in front}
+    explained = f"{worth:.3g}" if worth < SETTINGS.nearly_all else f"all but {max(1 - worth, 0.0):.1g}"
     note = (
-        f"no law was found; this formula of size {size(chosen.formula)} approximates, and explains {worth:.3g} of the "
+        f"no law was found; this formula of size {size(chosen.formula)} approximates, and explains {explained} of the "
         "variance of rows it was not fitted to"
     )
     chosen_verdict = verdicts[chosen.formula].because(*finding.verdict.reasons, note)

@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 
 import numpy as np
 
@@ -184,18 +185,18 @@ def _rms(errors: Array, freedom: float) -> float:
 
 
 def _has_rival(problem: Problem, formula: Formula, pool: Iterable[_Explanation]) -> bool:
-    """Does anything else, proposed or one small change away, come within the clear margin?"""
+    """Does anything else, proposed or one small change away, come within the clear margin, and differ elsewhere?
+
+    A change may be undone when its numbers are fitted: to add x to 2.5 x is to fit 2.5 again. That is no other formula.
+    """
     squares = float(np.sum(problem.errors(formula) ** 2))
     margin = squares * (1 + SETTINGS.clear_margin / problem.rows)
-    for other in pool:
-        near = float(np.sum(problem.errors(other.formula) ** 2)) < margin
-        if near and not agrees_elsewhere(
-            problem, formula, other.formula, within=SETTINGS.same_under_noise * problem.blur
-        ):
-            return True
     real = bool(real_constants(formula))
-    for changed in edits(formula, problem.columns):
-        fitted = refine(problem, changed, rounds=1)[0] if real else changed
-        if float(np.sum(problem.errors(fitted) ** 2)) < margin:
-            return True
-    return False
+    changes = edits(formula, problem.columns)
+    changed = (refine(problem, other, rounds=1)[0] for other in changes) if real else changes
+    same = SETTINGS.same_under_noise * problem.blur
+    return any(
+        float(np.sum(problem.errors(other) ** 2)) < margin
+        and not agrees_elsewhere(problem, formula, other, within=same)
+        for other in chain((explanation.formula for explanation in pool), changed)
+    )

@@ -6,6 +6,7 @@ Unlike noise, this error has a bound that the table itself shows. A formula hold
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -17,6 +18,7 @@ from nalm.solver.settings import SETTINGS
 from nalm.solver.verdict.candidate import Fitted, Status, Verdict
 from nalm.solver.verdict.certainty import agrees_elsewhere
 from nalm.solver.verdict.edits import edits
+from nalm.solver.verdict.judge import judge
 from nalm.solver.verdict.refine import refine
 
 PRINTED = "the numbers have few digits; every row agrees within half a unit of the last digit of inputs and target"
@@ -42,7 +44,21 @@ def in_print(problem: Problem, verdict: Verdict) -> Verdict:
         return Verdict(candidate, Status.AMBIGUOUS, ("several fitted numbers may hide another formula",))
     if any(_rivals(problem, candidate.formula, other) for other in edits(candidate.formula, problem.columns)):
         return Verdict(candidate, Status.AMBIGUOUS, ("another formula lies within the printed digits as well",))
+    if any(_rounder(judge(moved, candidate.formula, candidate.shape), verdict) for moved in _cut_off(problem)):
+        return Verdict(candidate, Status.AMBIGUOUS, ("rounder numbers agree as well, if the target was cut off",))
     return verdict
+
+
+def _cut_off(problem: Problem) -> Iterator[Problem]:
+    """The problem if its targets were not rounded to the last digit but cut off, downwards or upwards."""
+    assert problem.printed is not None
+    yield from (problem.of_target(problem.y + side * problem.printed[:, -1]) for side in (1, -1))
+
+
+def _rounder(one: Verdict, other: Verdict) -> bool:
+    """Is it claimed as well, with fewer digits in fitted numbers? 2 x + 1 has none, 2 x + 0.995 three."""
+    digits, most = (sum(constant.digits for constant in v.candidate.constants) for v in (one, other))
+    return one.found and digits < most
 
 
 def _spare_digits(constant: Fitted) -> float:
@@ -51,8 +67,7 @@ def _spare_digits(constant: Fitted) -> float:
     >>> round(_spare_digits(Fitted(1.8, 0.001)), 2), round(_spare_digits(Fitted(1.7634, 0.001)), 2)
     (1.26, -1.75)
     """
-    digits = next(n for n in range(1, 18) if float(f"{constant.value:.{n}g}") == constant.value)
-    return math.log10(abs(constant.value) / max(constant.deviation, 1e-16)) - digits
+    return math.log10(abs(constant.value) / max(constant.deviation, 1e-16)) - constant.digits
 
 
 def _rivals(problem: Problem, formula: Formula, other: Formula) -> bool:

@@ -192,7 +192,10 @@ def tidy(problem: Problem, formula: Formula, spread: Array) -> Formula:
     Numbers that trade against each other are known better together than one by one, so they may need a digit more.
     """
     values = real_constants(formula)
-    for reach in (SETTINGS.shortest_reach, SETTINGS.shortest_reach / 10, SETTINGS.shortest_reach / 100):
+    reaches = [SETTINGS.shortest_reach / 10**more for more in range(3)]
+    if problem.printed is not None and len(values) == 1:  # within bounds no number is likelier than another
+        reaches = [SETTINGS.fraction_reach, *reaches]
+    for reach in reaches:
         short = with_constants(formula, [_shortest(v, reach * s) for v, s in zip(values, spread, strict=True)])
         if problem.holds(short):
             return short

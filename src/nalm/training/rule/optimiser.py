@@ -16,12 +16,11 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from copy import deepcopy
-from functools import partial, wraps
+from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.optim.optimizer import _global_optimizer_post_hooks, _global_optimizer_pre_hooks
 
 from nalm.core.arguments import check, checks_arguments, need_of
 from nalm.core.unit import Unit
@@ -171,23 +170,6 @@ class LocalGaussNewton(torch.optim.Optimizer):
                 buffer.copy_(value)
         self._store(plain, pace)
         return self._losses[-1]
-
-    @staticmethod
-    def profile_hook_step(func: Callable[..., Any]) -> Callable[..., Any]:
-        """What torch puts around `step` when an optimiser is built: hooks, and a note for its profiler.
-
-        The note takes as long as all that a step in which the rule does not look adds to the base optimiser's, which
-        has a note of its own; so without hooks there is none.
-        """
-        hooked = torch.optim.Optimizer.profile_hook_step(func)
-
-        @wraps(func)
-        def step(self: LocalGaussNewton, *args: Any, **kwargs: Any) -> Any:
-            own = self._optimizer_step_pre_hooks or self._optimizer_step_post_hooks
-            of_all = _global_optimizer_pre_hooks or _global_optimizer_post_hooks
-            return (hooked if own or of_all else func)(self, *args, **kwargs)
-
-        return step
 
     def _trainable(self) -> list[Ruled]:
         return [one for one in self.units if one.trainable]
