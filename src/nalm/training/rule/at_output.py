@@ -23,8 +23,7 @@ from nalm.training.rule.state import State
 from nalm.training.rule.watch import Watched
 
 DIGITS = 1e3  # so much larger than its rounding error a target has to be: three digits
-CLEARLY = 0.9  # share of an error below which numbers cut to the box are worth storing: more than chance...
-SAMPLES = 128  # ... in so many samples
+CLEARLY = 0.9  # share of an error below which numbers cut to the box are worth storing: more than chance in 128 samples
 FARTHEST = 8.0  # so many times the grid: larger exponents overflow
 COUNTS = 1.5  # times the error of the free numbers: against a grid point, but in one batch alone not decisive
 ROUNDING = 32.0  # errors below this many units of rounding are none: those of a hundred terms, added up at random
@@ -47,16 +46,12 @@ class Choice(State):
         moved: ... or these themselves; neither: what the base optimiser makes of it.
         streak: by how many steps more the test of the grid spoke for a change than against it.
         unexplained: share of the implied target's variance that what the row holds leaves.
-        held: running error of what the row holds...
-        cut: ... and of the free numbers, cut to the box.
     """
 
     snapped: Tensor
     moved: Tensor
     streak: Tensor
     unexplained: Tensor
-    held: Tensor
-    cut: Tensor
 
 
 @final
@@ -71,8 +66,7 @@ class AtOutput:
         self.units: Sequence[Ruled] = [ruled]
         self.free = Regression.of(ruled)
         rows = torch.zeros_like(self.free.offset, dtype=torch.bool)
-        none = torch.zeros_like(self.free.offset)
-        self.choice = Choice(rows, rows.clone(), rows.to(torch.int64), torch.ones_like(none), none, none.clone())
+        self.choice = Choice(rows, rows.clone(), rows.to(torch.int64), torch.ones_like(self.free.offset))
         self.looks = Looks(settings.spacing, settings.rest)
         self.settled = False
         self._once = rows  # rows from which the base optimiser shall go on at the free numbers, cut to the box
@@ -179,9 +173,7 @@ class AtOutput:
         inside = ((numbers > low) & (numbers < high)).all(-1) & ~wanting
         enough = torch.where(inside, torch.where(choice.moved, 1 / CLEARLY, 1.0), CLEARLY)
         left = (h * (y - implied).square()).sum(-1)
-        memory = max(0.0, 1 - y.shape[-1] / SAMPLES)
-        choice.keep(known.ok, held=_averaged(choice.held, held, memory), cut=_averaged(choice.cut, left, memory))
-        better = (left < enough * held) & (choice.cut < enough * choice.held) | (choice.moved & (left == 0))
+        better = (left < enough * held) | (choice.moved & (left == 0))
         less = loss.unsqueeze(-1) < enough * batch.plain.loss.unsqueeze(-1)
         better = torch.where(known.bent.unsqueeze(-1), less, better)
         better = better & ~choice.snapped
@@ -215,8 +207,3 @@ class AtOutput:
         self.looks.load(saved["looks"])
         self._owns = bool((self.choice.snapped | self.choice.moved).any())
         self.settled = bool(self.choice.snapped.all())
-
-
-def _averaged(mean: Tensor, new: Tensor, memory: float) -> Tensor:
-    """A running mean, begun anew after what was not finite."""
-    return torch.where(mean.isfinite(), memory * mean + (1 - memory) * new, new)
