@@ -16,6 +16,7 @@ import rule_beyond
 import rule_cost
 import rule_gates
 import rule_losses
+import rule_misfits
 import rule_networks
 import torch
 from rule_tasks import FRESH, run, single, stack
@@ -69,6 +70,7 @@ PARTS: dict[str, Callable[[], list[Row]]] = {
     "networks": rule_networks.networks,
     "beyond": rule_beyond.beyond,
     "losses": rule_losses.losses,
+    "misfits": rule_misfits.misfits,
     "gates": rule_gates.gates,
     "cost": rule_cost.cost,
 }

@@ -254,6 +254,14 @@ def _losses(rows: list[Row]) -> str:
     return f"{table(['loss', *problems], lines)}\n\n{small}"
 
 
+def _misfits(rows: list[Row]) -> str:
+    """Lone units on targets they cannot be: the rule's errors over Adam's."""
+    columns = list(dict.fromkeys((r["unit"], r["range"]) for r in rows))
+    cells = {(r["target"], r["unit"], r["range"]): f"{r['mean']:.2g} / {r['worst']:.2g}" for r in rows}
+    lines = [[t, *(cells[t, *column] for column in columns)] for t in dict.fromkeys(r["target"] for r in rows)]
+    return table(["target", *(f"{unit}, {data}" for unit, data in columns)], lines)
+
+
 def _gates(rows: list[Row]) -> str:
     """Chains of gated layers, by formula, and all of a kind together."""
     lines = []
@@ -272,7 +280,7 @@ def _cost(rows: list[Row]) -> str:
 
 SECTIONS = {
     "singles": _singles, "two_layer": _two_layer, "networks": _networks,
-    "beyond": _beyond, "losses": _losses, "gates": _gates, "cost": _cost,
+    "beyond": _beyond, "losses": _losses, "misfits": _misfits, "gates": _gates, "cost": _cost,
 }  # fmt: skip
 
 
