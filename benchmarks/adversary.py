@@ -583,7 +583,8 @@ def deviations_apart(case: Case, solution: object) -> float:
         return np.inf
     truth = case.truth(case.X)
     gap = evaluate(solution.chosen.formula, case.X) - truth  # type: ignore[attr-defined]
-    return float(np.linalg.norm(gap) / np.std(case.y - truth))
+    spread = float(np.std(case.y - truth))
+    return float(np.linalg.norm(gap)) / spread if spread > 0 else np.inf
 
 
 def widened(case: Case, more: int) -> Case:

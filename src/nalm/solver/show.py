@@ -31,9 +31,8 @@ def candidate_table(solution: Solution) -> Table:
 def candidate_text(solution: Solution) -> str:
     """The same as plain text, one line for each candidate."""
     return "\n".join(
-        f"{'>' if entry['chosen'] else ' '} {entry['relative_error']:8.1e}  {entry['complexity']:3d}  "
-        f"{entry['formula']}  [{entry['shape']}, {entry['status']}]"
-        for entry in solution.candidates
+        f"{mark:1} {error:>8}  {complexity:>3}  {formula}  [{shape}, {status}]"
+        for mark, formula, shape, complexity, error, status in solution.candidate_lines()
     )
 
 

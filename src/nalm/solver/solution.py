@@ -111,18 +111,27 @@ class Solution:
         ]
 
     def candidate_lines(self) -> list[tuple[str, ...]]:
-        """The front as texts under `CANDIDATE_HEAD`, the chosen one marked."""
+        """The front as texts under `CANDIDATE_HEAD`, the chosen one marked; numbers of the others have four digits."""
         return [
             (
-                ">" if entry["chosen"] else "",
-                entry["formula"],
-                entry["shape"],
-                str(entry["complexity"]),
-                f"{entry['relative_error']:.1e}",
-                entry["status"],
+                ">" if verdict is self.verdict else "",
+                self._as_text(verdict),
+                verdict.candidate.shape,
+                str(verdict.candidate.complexity),
+                f"{verdict.candidate.relative_error:.1e}",
+                str(verdict.status),
             )
-            for entry in self.candidates
+            for verdict in self.front
         ]
+
+    def _as_text(self, verdict: Verdict) -> str:
+        import sympy
+
+        expression = expression_of(verdict.candidate, self.names)
+        if verdict is self.verdict or verdict.found:
+            return str(expression)
+        (written,) = expression.outputs
+        return str(written.xreplace({number: sympy.Float(number, 4) for number in written.atoms(sympy.Float)}))
 
     def with_notes(self, notes: Sequence[str]) -> Solution:
         """The same with notes put before its own."""
