@@ -109,5 +109,8 @@ class Errors:
     """Formulas taken from each arithmetic shape of a derived problem: there are many, and the nearest come first."""
     cubic_excess: float = 1.5
     """By how much the noise may exceed what a cubic in the inputs leaves of the target: its own uncertainty."""
+    far_less: float = 0.5
+    """Share of an error that a formula met without noise must leave at most, to stand beside those under noise. By
+    chance ten fitted numbers take a seventh from the error of forty rows."""
     listed_under_noise: int = 10
     """Formulas shown beside the chosen one."""

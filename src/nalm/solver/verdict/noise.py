@@ -19,7 +19,7 @@ from nalm.solver.data.problem import Problem
 from nalm.solver.formula.algebra import Formula, real_constants
 from nalm.solver.formula.calculus import Array, evaluate
 from nalm.solver.settings import SETTINGS
-from nalm.solver.verdict.candidate import Finding, Status
+from nalm.solver.verdict.candidate import Finding, Status, Verdict
 from nalm.solver.verdict.certainty import agrees_elsewhere, symbol_bits, whole_bits
 from nalm.solver.verdict.choice import refusal
 from nalm.solver.verdict.edits import edits
@@ -132,6 +132,9 @@ def under_noise(problem: Problem, explanations: Iterable[_Explanation], exact: F
     verdict = judge(problem, best.formula, best.shape)
     if verdict.found:  # the closed forms and searches of noisy data may meet an exact law first
         return Finding(problem, (*exact.tried, verdict), verdict)
+    if closer := list(_closer(problem, verdict, exact.tried)):
+        pool += closer
+        best = min(pool, key=lambda explanation: explanation.cost(problem))
     noisy = best.noise.on(problem)
     verdict = judge(noisy, best.formula, best.shape)
     listed = sorted(pool, key=lambda explanation: explanation.noise.surprise(problem))[: SETTINGS.listed_under_noise]
@@ -142,6 +145,16 @@ def under_noise(problem: Problem, explanations: Iterable[_Explanation], exact: F
     if verdict.found and _has_rival(noisy, verdict.candidate.formula, pool):
         return Finding(noisy, tried, verdict.doubted(note, "another formula explains the data nearly as well"))
     return Finding(noisy, tried, verdict.because(note))
+
+
+def _closer(problem: Problem, best: Verdict, tried: Iterable[Verdict]) -> Iterator[_Explanation]:
+    """What the search without noise has met that leaves far less: then what the best one leaves need not be noise.
+
+    Exact data lead that search further, so that it may meet a law whose smaller term passes for noise otherwise.
+    """
+    far_less = SETTINGS.far_less * best.candidate.relative_error
+    for candidate in (verdict.candidate for verdict in tried if verdict.candidate.relative_error < far_less):
+        yield from _explanations(problem, candidate.formula, candidate.shape, math.inf)
 
 
 def _explanations(problem: Problem, formula: Formula, shape: str, likely: float) -> Iterator[_Explanation]:
