@@ -290,3 +290,33 @@ def test_an_important_column_that_another_makes_needless_has_no_part_in_a_regres
     problem = checked(X, np.sin(2 * X[:, 0]) + 0.3 * X[:, 2] + 0.02 * rng.normal(size=300))
     assert by_importance(problem).tolist() == [0, 1, 2, 3]
     assert regression(problem).columns == (0, 2)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_what_was_met_without_noise_and_leaves_far_less_stands_beside_the_formulas_under_noise(seed: int) -> None:
+    """`x2*sin(x0**2)` was called exact here: its pool under noise did not hold the sum that had been met before."""
+    rng = np.random.default_rng(seed)
+    rows = rng.uniform(10, 20, (40, 3))
+    y = rows[:, 2] * np.sin(rows[:, 0] ** 2) + 0.0126 * np.cos(rows[:, 0] + rows[:, 2]) + 3e-4 * rng.normal(size=40)
+    solution = solve(rows, y)
+    assert "cos(x0 + x2)" in str(solution.expression)
+    assert not solution.exact
+
+
+@pytest.mark.parametrize(
+    "small",
+    [
+        lambda x: np.cos(x[:, 0] + 1.7 * x[:, 2]),
+        lambda x: np.cos(x.sum(axis=1)),
+        lambda x: np.cos(x[:, 1] * x[:, 2] / 10),
+        lambda x: np.sin(20 * x[:, 1] / x[:, 2]),
+    ],
+)
+def test_a_small_wave_across_several_inputs_is_no_noise(small: Callable[[Array], Array]) -> None:
+    """It is seen along no single input; `x0*x1/x2` was called exact beside the first three."""
+    rng = np.random.default_rng(60)
+    rows = rng.uniform(10, 20, (60, 3))
+    law = rows[:, 0] * rows[:, 1] / rows[:, 2]
+    y = law + law.std() * (0.003 * small(rows) + 1e-4 * rng.normal(size=60))
+    assert not solve(rows, y).verdict.found
+    assert solve(rows, law + 0.003 * law.std() * rng.normal(size=60)).verdict.found  # while noise of this size is noise

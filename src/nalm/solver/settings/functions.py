@@ -83,6 +83,11 @@ class Functions:
     waved_columns: int = 4
     """Inputs, the most important first, whose products and quotients of two are tried as the argument of a wave: 18
     scans beside those of single inputs."""
+    waves_across_two: int = 30
+    """Radians over the range of each of two inputs, five turns, up to which a wave across both is looked for in errors:
+    two thousand waves."""
+    waves_across_three: int = 10
+    """The same for three inputs: four thousand waves."""
     wave_likely: float = 0.5
     """Share of the target left at `rough_rows` at the best scanned scale, above which no wave is looked at closer: of
     0.3 at all rows, five deviations of what 32 rows show (0.91 of the squares explained, and 0.75)."""

@@ -23,6 +23,7 @@ from nalm.solver.formula.calculus import (
 from nalm.solver.settings import SETTINGS
 from nalm.solver.verdict.information import unfitted_bits
 from nalm.solver.verdict.refine import refine
+from nalm.solver.verdict.structure import wave_across
 
 
 def doubt(problem: Problem, formula: Formula) -> str:
@@ -48,6 +49,8 @@ def doubt(problem: Problem, formula: Formula) -> str:
         return "the noise leaves room for other exponents"
     if problem.noisy and not functions_are_certain(problem, formula):
         return "the noise leaves room for other functions"
+    if problem.noisy and wave_across(problem, formula):
+        return "the errors follow a wave across several inputs, so they are no noise"
     if problem.noisy and real_constants(formula):
         return _cut_off(problem, formula) if _in_steps(problem) else _hidden_cause(problem.errors(formula))
     return ""

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import chain, combinations_with_replacement, islice
+from itertools import chain, combinations, combinations_with_replacement, islice, permutations
 
 import numpy as np
 from scipy import spatial, special, stats
@@ -119,14 +119,19 @@ def _neighbours_foretell(problem: Problem, formula: Formula, errors: Array) -> b
     Ranks stand in for the errors, so that no outlier decides. For white errors every sum of products over pairs is
     normal with the root of the number of pairs as its deviation.
     """
-    scores = special.ndtri((stats.rankdata(errors) - 0.5) / len(errors))
-    scores = (scores - scores.mean()) / (scores.std() or 1.0)
+    scores = _normal_scores(errors)
     surprises = [
         abs(float(np.sum(scores[one] * scores[other]))) / np.sqrt(len(one))
         for one, other in _close_pairs(problem, formula)
         if len(one) >= SETTINGS.fewest_pairs
     ]
     return max(surprises, default=0.0) > stats.norm.isf(SETTINGS.neighbour_level / (2 * max(len(surprises), 1)))
+
+
+def _normal_scores(errors: Array) -> Array:
+    """What normal errors of the same ranks would be, with a mean of 0 and a deviation of 1."""
+    scores = special.ndtri((stats.rankdata(errors) - 0.5) / len(errors))
+    return np.asarray((scores - scores.mean()) / (scores.std() or 1.0))
 
 
 def _close_pairs(problem: Problem, formula: Formula) -> Iterator[tuple[Indices, Indices]]:
@@ -191,6 +196,51 @@ def _waves_along(X: Array, column: int) -> tuple[Array, Array]:
     angle = x[:, None] * np.arange(1.0, most) / (float(np.ptp(x)) or 1.0)
     sine, cosine = np.sin(angle), np.cos(angle)
     return sine - sine.mean(axis=0), cosine - cosine.mean(axis=0)
+
+
+def wave_across(problem: Problem, formula: Formula) -> bool:
+    """Does one wave across two or three inputs, or along a product or quotient of two, explain too much of the errors?
+
+    That is more than the best of so many waves explains by chance. Such a wave may turn several times along each input
+    and so be seen along none of them; a law with a small one beside it would be claimed without it.
+    """
+    rows = min(problem.rows, SETTINGS.telling_rows)
+    if rows < SETTINGS.wave_points:
+        return False
+    scores = _normal_scores(problem.errors(formula)[:rows])
+    read = sorted(inputs(formula))
+    columns = [*read, *(i for i in range(problem.columns) if i not in read)][: SETTINGS.waved_columns]
+    chances, waves = [1.0], 0
+    for tried, angle in _waves_across(problem.X[:rows, columns], scores):
+        waves += tried
+        basis = np.linalg.qr(np.stack([np.ones(rows), np.sin(angle), np.cos(angle)], axis=1))[0]
+        left = max(1 - float(np.sum((basis.T @ scores) ** 2)) / rows, 0.0)
+        chances.append(left ** ((rows - 3) / 2))  # of an F with two degrees of freedom
+    return min(chances) * waves < SETTINGS.neighbour_level
+
+
+def _waves_across(X: Array, scores: Array) -> Iterator[tuple[int, Array]]:
+    """How many waves of a kind are tried, and the angles at the rows of the one that holds most of the scores."""
+    z = X / np.maximum(np.ptp(X, axis=0), 1e-300)
+    for count, most in ((2, SETTINGS.waves_across_two), (3, SETTINGS.waves_across_three)):
+        for chosen in combinations(range(X.shape[1]), count):
+            # radians over the range of each input; of two opposite waves one is enough
+            first, *others = (np.exp(1j * np.outer(np.arange(-most, most + 1), z[:, i])) for i in chosen)
+            held = first[most + 1 :] * scores
+            for other in others[:-1]:
+                held = (held[:, None] * other).reshape(-1, len(z))
+            held = np.abs(held @ others[-1].T)
+            place = np.unravel_index(int(np.argmax(held)), (most, *[2 * most + 1] * (count - 1)))
+            turns = np.array([place[0] + 1, *(int(i) - most for i in place[1:])])
+            yield held.size, z[:, chosen] @ turns
+    with np.errstate(all="ignore"):
+        products = [X[:, i] * X[:, j] for i, j in combinations(range(X.shape[1]), 2)]
+        quotients = [X[:, i] / X[:, j] for i, j in permutations(range(X.shape[1]), 2)]
+    for u in (*products, *quotients):
+        if np.all(np.isfinite(u)) and np.ptp(u) > 0:
+            turns = np.arange(1.0, min(np.pi * len(u) / 2, SETTINGS.wave_scales))
+            held = np.abs(np.exp(1j * np.outer(turns, u / np.ptp(u))) @ scores)
+            yield held.size, turns[int(np.argmax(held))] * u / np.ptp(u)
 
 
 def cubic(X: Array, used: Sequence[int]) -> Array:
