@@ -320,3 +320,9 @@ def test_a_small_wave_across_several_inputs_is_no_noise(small: Callable[[Array],
     y = law + law.std() * (0.003 * small(rows) + 1e-4 * rng.normal(size=60))
     assert not solve(rows, y).verdict.found
     assert solve(rows, law + 0.003 * law.std() * rng.normal(size=60)).verdict.found  # while noise of this size is noise
+
+
+def test_across_one_input_there_is_no_wave() -> None:
+    rng = np.random.default_rng(1)
+    rows = rng.uniform(1, 100, (300, 1))
+    assert str(solve(rows, np.log(rows[:, 0]) + 0.01 * rng.normal(size=300))).startswith("log(x0)   [exact")

@@ -210,7 +210,7 @@ def wave_across(problem: Problem, formula: Formula) -> bool:
     scores = _normal_scores(problem.errors(formula)[:rows])
     read = sorted(inputs(formula))
     columns = [*read, *(i for i in range(problem.columns) if i not in read)][: SETTINGS.waved_columns]
-    chances, waves = [1.0], 0
+    chances, waves = [1.0], 1
     for tried, angle in _waves_across(problem.X[:rows, columns], scores):
         waves += tried
         basis = np.linalg.qr(np.stack([np.ones(rows), np.sin(angle), np.cos(angle)], axis=1))[0]
