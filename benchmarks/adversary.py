@@ -525,12 +525,32 @@ def implicit(rng: Rng, X: Array) -> Case:
     return _blurred(rng, X, law) if rng.random() < 0.3 else Case(X, law(X), law)
 
 
+def wave_across(rng: Rng, X: Array) -> Case:
+    """A law and a small wave across all inputs, or along the product or quotient of two, with less noise than that."""
+    law, kind = whole_law(rng, X.shape[1]), int(rng.integers(3))
+    i, j = (int(k) for k in rng.integers(X.shape[1], size=2))
+    turns = rng.uniform(2, 20, X.shape[1]) * rng.choice([-1, 1], X.shape[1])  # radians over the range of each input
+
+    def along(Z: Array) -> Array:
+        with np.errstate(all="ignore"):
+            return np.asarray((Z @ (turns / np.ptp(X, axis=0)), Z[:, i] * Z[:, j], Z[:, i] / Z[:, j])[kind])
+
+    scale = 1.0 if kind == 0 else float(turns[0]) / (float(np.ptp(along(X))) or 1.0)
+    size = 10.0 ** rng.uniform(-3, -1.5) * float(np.std(law(X)))
+
+    def near(Z: Array) -> Array:
+        return np.asarray(law(Z) + size * np.cos(scale * along(Z)))
+
+    return Case(X, near(X) + 10.0 ** rng.uniform(-2, -0.5) * size * rng.normal(size=len(X)), near, noisy=True)
+
+
 FAMILIES: tuple[Callable[[Rng, Array], Case], ...] = (
     smooth, cancelling, special_function, near_law, real_numbers_in_noise, network, irrational_powers, many_constants,
     heteroscedastic_noise, additive_noise, few_levels, float16, correlated, gaussian_process, hidden_variable,
     outliers, input_noise, regimes, function_in_noise, nothing, replicated, printed, random_walk, heavy_tails,
     special_in_noise, near_law_in_noise, smooth_in_noise, near_curve, curve_in_noise, near_curve_in_noise,
     table_of_marks, whole_numbers, solution_in_time, units_of_all_sizes, near_root, implicit, slightly_wrong_rows,
+    wave_across,
 )  # fmt: skip
 RESERVED = FAMILIES[2::3]
 
