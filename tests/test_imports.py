@@ -177,7 +177,8 @@ LADDERS = {
     "nalm.solver.verdict": [
         "candidate edits information refine structure",
         "certainty learning",
-        "choice front judge print",
+        "choice front judge",
+        "print twins",
         "everywhere noise",
     ],
     "nalm.training": [
